@@ -136,8 +136,10 @@ static Outcome aim_along_newton(Cpu *cpu) {
   if (!reserve_partials(cpu, cpu->islands->member.chunk_count)) return stage_from(false);
   judge_retraction(cpu);
   for_bodies(cpu, retract_task, slope_chunk);
+  bool bent = false;
   Outcome outcome = close_and_sum(cpu, false);
-  if (stage_failed(outcome) || !bend_solve(cpu)) return outcome;
+  if (!stage_failed(outcome)) outcome = bend_solve(cpu, &bent);
+  if (stage_failed(outcome) || !bent) return outcome;
   for_bodies(cpu, bend_task, NULL);
   return close_and_sum(cpu, true);
 }

@@ -78,6 +78,7 @@ static void list_and_assemble(Cpu *cpu, int k, Pair *p) {
 }
 
 Outcome contact_assemble(Cpu *cpu) {
+  cpu->regrouped = false;
   if (cpu->pairs.count) memset(cpu->pair_couples, 0, (size_t)cpu->pairs.count * sizeof *cpu->pair_couples);
   const Accelerator *other = cpu->accelerator;
   if (other && other->moments) return other->moments(cpu->accelerator_self, cpu);

@@ -58,6 +58,7 @@ typedef struct Cpu {
   Pairs pairs;
   int *pair_of;             /* scratch: island of each pair, then body of each side */
   unsigned char *pair_acts; /* per pair: it has contacts or friction */
+  bool regrouped;           /* pairs or islands are not those of the last matrix */
   bool *pair_couples;       /* per pair: it couples its bodies in the matrix */
   unsigned char *pair_cost; /* per pair: about what it costs in a loop, 1 to 255 */
   bool *pair_far;           /* per pair: PAIR_FAR on the way from the accepted poses along the directions */
@@ -211,8 +212,8 @@ bool pair_follows(const Cpu *cpu, int k, const Pair *pair); /* those of pair k *
 PairTask loads_list_task;
 Outcome loads_list(Cpu *cpu);
 Outcome loads_predict(Cpu *cpu);
-/* Runs item for each listed pair, which stores a change and a load of its own in its part, and adds those of each
- * listed chunk. False if memory is out. */
+/* Runs item for each listed pair, which stores two sums of its own in its part (a change and a load), and adds those of
+ * each listed chunk. False if memory is out. */
 bool sum_loads(Cpu *cpu, ParallelBody *item);
 /* Adds the sums of a chunk to its island. */
 void add_load_sums(const Cpu *cpu, int chunk, Island *island);
@@ -220,9 +221,9 @@ void add_load_sums(const Cpu *cpu, int chunk, Island *island);
 /* secant.c: extrapolates Newton's steps of the selected islands in which they shrink slowly. */
 Outcome secant_steps(Cpu *cpu);
 
-/* bend.c: solves for a correction of the directions by the equations of joints that are not linear, of the islands that
- * bend. False if there are none. */
-bool bend_solve(Cpu *cpu);
+/* bend.c: solves for a correction of the directions by what joints and contacts of the islands that bend have beyond
+ * their linear part. *solved: there are such islands. */
+Outcome bend_solve(Cpu *cpu, bool *solved);
 /* close.c: linear joints at q + direction in the selected islands that retract: changes the directions. */
 Outcome close_joints(Cpu *cpu);
 

@@ -80,6 +80,7 @@ Outcome reach_pairs(Cpu *cpu, bool keep, int *added) {
   if (cpu->domain) outcome = cpu->domain->reach(cpu->domain->self, cpu, outcome, added);
   if (stage_failed(outcome)) return outcome;
   if (keep && *added == 0) return stage_done();
+  cpu->regrouped = true;
   if (keep) parallel_for(cpu->threads, m->moving_count, 128, clear_inactive, cpu);
   return stage_from(
       islands_build(cpu->islands, cpu->threads, cpu->pairs.count, (const int(*)[2])cpu->pairs.body, keep) &&

@@ -51,7 +51,7 @@ typedef struct Island {
   double products[2];   /* newton: sums over its blocks, of the secant; of the slope */
   double end_slope;     /* newton: gradient . direction of the last step, at its end */
   bool retracts;        /* aim: its linked bodies turn so far that the step is retracted and its joints closed */
-  double bending;       /* aim: energy that retraction adds to equations of joints that are not linear */
+  double bending;       /* aim: energy that retraction adds to joints that are not linear, and to contacts */
   bool bends;           /* aim: the step is corrected for it */
   double slope;         /* aim: gradient . direction */
   double newton_slope;  /* aim: gradient . newton */

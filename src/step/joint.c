@@ -289,10 +289,10 @@ static Act act_angle(const Work *work, int joint, double angle) {
   return act;
 }
 
-double joint_row_force(const JointTerm *t, int row, double open) { return t->lambda[row] + t->stiffness * open; }
+static double row_force(const JointTerm *t, int row, double open) { return t->lambda[row] + t->stiffness * open; }
 
 static Act act_row(const JointTerm *t, int k, double c) {
-  Act act = {t->lambda[k] * c + 0.5 * t->stiffness * c * c, joint_row_force(t, k, c), t->stiffness};
+  Act act = {t->lambda[k] * c + 0.5 * t->stiffness * c * c, row_force(t, k, c), t->stiffness};
   return act;
 }
 

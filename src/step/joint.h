@@ -59,8 +59,6 @@ double joint_bound(const Work *work, int joint);
 void joint_accept(Work *work, int joint);
 /* Raises the multipliers of equations that are not met yet. Returns true if there are any. */
 bool joint_renew(Work *work, int joint);
-/* The derivative of an equation's energy by what the equation leaves open. */
-double joint_row_force(const JointTerm *term, int row, double open);
 /* The equations that are not linear, at poses q: their number and what each leaves open [m]. */
 int joint_open_rows(const Work *work, int joint, const Affine *q, Jet row[JOINT_ROWS]);
 double joint_gap(const Work *work, int joint, const Affine *q); /* [m] residual of the equations that are not linear */

@@ -76,6 +76,8 @@ typedef struct Island {
   double smallest;        /* [m/s] of its Newton steps in this window; a damped one counts as many times its length */
   double smallest_before; /* the same of all windows before */
   int followed;           /* iterations in which its loads followed, since they last disagreed */
+  int swings;             /* iterations in which their change grew, one after the other; LOAD_SWINGS: it is halved */
+  double load_before;     /* that change in the last iteration, over its weight */
   bool settled;           /* its loads are fixed */
   double scale;           /* the part of Newton's step that the line search tries first */
   double moved;           /* the part of the last Newton step that was accepted */

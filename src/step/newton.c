@@ -80,13 +80,25 @@ static void order_loads(Step *s) {
     if (!put(&g->follows, follows)) continue;
     g->followed++;
     g->weight = least(1, (double)LOAD_MEAN / g->followed) / (1 + g->damping);
+    if (g->swings >= LOAD_SWINGS) g->weight *= 0.5;
   }
+}
+
+/* Friction changes the normal forces. If a load that grows lowers its normal force by more than it grew, loads that move
+ * all the way swing farther each time. Half of the way ends that. Loads may also grow while bodies still move far, so
+ * they have to grow in whole steps, several times one after the other. */
+static void note_swing(Island *g) {
+  double change = g->load_change / g->weight;
+  bool grows = g->steady > 0 && g->damping == 0 && change > g->load_before;
+  if (g->swings < LOAD_SWINGS) g->swings = grows ? g->swings + 1 : 0;
+  g->load_before = change;
 }
 
 static void judge_loads(Step *s) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
     if (!g->follows) continue;
+    note_swing(g);
     bool still = g->damping == 0 && g->load_change <= LOAD_SETTLED;
     if (still || g->followed >= LOAD_ITERATIONS) g->settled = true;
   }
@@ -277,6 +289,7 @@ static bool ends(const Island *g) {
 /* Loads that disagree with the normal forces follow them again. */
 static void follow_again(Island *g) {
   g->settled = false;
+  g->swings = 0;
   g->followed = 0;
   if (g->disagreed++ == 0) g->disagreed_at = g->iterations;
 }

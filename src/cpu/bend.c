@@ -90,10 +90,11 @@ static double product(const Moments *m, const Affine *a, const Affine *b) {
   return sum;
 }
 
-/* Pairs of two stiff bodies; a last step is taken as it is. */
+/* Pairs of two stiff bodies of an island with joints; a last step is taken as it is. */
 static bool pair_bends(const Cpu *cpu, int k) {
-  return cpu->pair_acts[k] && !pairs_at(&cpu->pairs, k)->soft && pair_selected(cpu, k) &&
-         !cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].last;
+  if (!cpu->pair_acts[k] || pairs_at(&cpu->pairs, k)->soft || !pair_selected(cpu, k)) return false;
+  const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
+  return g->jointed && !g->last;
 }
 
 static void pair_item(void *context, int k) {
@@ -167,10 +168,17 @@ static void add_joints(Cpu *cpu) {
   }
 }
 
+/* Without joints fewer iterations and their dearer steps take the same time. */
+static bool any_jointed(const Islands *s) {
+  bool any = false;
+  for (int e = 0; e < s->listed_count && !any; e++) any = island_listed(s, e)->selected && island_listed(s, e)->jointed;
+  return any;
+}
+
 Outcome bend_solve(Cpu *cpu, bool *solved) {
   Islands *s = cpu->islands;
   *solved = false;
-  if (cpu->domain || cpu->regrouped || solved_elsewhere(cpu)) return stage_done();
+  if (cpu->domain || cpu->regrouped || solved_elsewhere(cpu) || !any_jointed(s)) return stage_done();
   for (int e = 0; e < s->listed_count; e++) island_listed(s, e)->bending = 0;
   system_clear_right(&cpu->system);
   add_joints(cpu);

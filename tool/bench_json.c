@@ -57,7 +57,7 @@ bool bench_write_json(const char *path, const BenchRows *rows, const char *set_n
     if (rows->row[k].runs) json_array_append_new(list, row_json(&rows->row[k]));
   json_t *top = json_pack("{s:i, s:s, s:o, s:o}", "abd_bench", FORMAT, "set", set_name, "machine",
                           json_incref(rows->machine), "rows", list);
-  bool good = top && json_dump_file(top, path, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
+  bool good = top && json_dump_file(top, path, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) == 0;
   if (!good) fprintf(stderr, "abd bench: cannot write %s\n", path), perror("abd bench");
   json_decref(top);
   return good;

@@ -158,7 +158,7 @@ static void test_bowl(void **state) {
   MeshData ball = {0};
   assert_true(shape_sphere(0.05, 1, &ball));
   AbdMeshId mesh = lab_mesh(&lab, &ball, 0, false);
-  int count = getenv("ABD_TEST_SHORT") ? 25 : 100;
+  int count = getenv("ABD_TEST_SHORT") ? 8 : 100;
   for (int k = 0; k < count; k++)
     lab_body(&lab, mesh, vec3(0.13 * (k % 5) - 0.25, 0.13 * (k / 5 % 5) - 0.27, 0.8 + 0.13 * (k / 25)), vec3(0, 0, 0));
   lab_run(&lab, 2.5);

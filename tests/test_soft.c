@@ -12,6 +12,7 @@
 #include "slope.h"
 #include "softlab.h"
 #include "step/soft.h"
+#include "thread_sanitizer.h"
 #include "trial.h"
 
 static const double pi = 3.14159265358979323846;
@@ -677,6 +678,7 @@ static void test_every_allocation_may_fail(void **state) {
   Trial whole, t;
   long n = 1;
   (void)state;
+  if (THREAD_SANITIZER) skip(); /* one thread, half of the time of all tests here */
   trial_run(&whole, 0);
   for (;; n = trial_next(n)) {
     trial_run(&t, n);

@@ -1,11 +1,14 @@
 #!/bin/bash
 # Compiles one file of a clone, or takes the object of the build it was cloned from where that is the same: nothing in its target's
-# flags differs but the folder. That the sources are the same is for the caller to know (clone.sh).
+# flags differs but the folder, and whether there is MPI, if the file does not mention it. That the sources are the same is for the
+# caller to know (clone.sh).
 #   REUSE_SOURCE=FOLDER REUSE_BUILD=FOLDER reuse.sh COMPILER ARGUMENTS...   in the clone's build folder, as CMake's compiler launcher
 set -euo pipefail
-object=
+object= file=
 for ((i = 2; i < $#; i++)); do
-  if [ "${!i}" = -o ]; then i=$((i + 1)) object=${!i}; fi
+  next=$((i + 1))
+  if [ "${!i}" = -o ]; then object=${!next}; fi
+  if [ "${!i}" = -c ]; then file=${!next}; fi
 done
 flags=${object%%.dir/*}.dir/flags.make
 case $object in
@@ -13,7 +16,9 @@ case $object in
   CMakeFiles/abd*.dir/*) ;;
   *) exec "$@" ;;
 esac
-if [ -f "$REUSE_BUILD/$object" ] && sed "s|$(dirname "$PWD")|$REUSE_SOURCE|g" "$flags" | cmp -s - "$REUSE_BUILD/$flags"; then
+plain() { sed "s|$2|FOLDER|g; s| -DABD_MPI\\b||; s| -isystem [^ ]*mpi[^ ]*||g" "$1"; }
+if [ -f "$REUSE_BUILD/$object" ] && ! grep -q ABD_MPI "$file" &&
+   cmp -s <(plain "$flags" "$(dirname "$PWD")") <(plain "$REUSE_BUILD/$flags" "$REUSE_SOURCE"); then
   cp "$REUSE_BUILD/$object" "$object"
   cp "$REUSE_BUILD/$object.d" "$object.d"
 else

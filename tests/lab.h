@@ -241,6 +241,16 @@ static inline void lab_expect_below(const char *what, double value, double limit
   if (!(value < limit)) fail_msg("%s: %.6g, expected below %g", what, value, limit);
 }
 
+/* Gives a world the state of another one of the same scene. */
+static inline void lab_copy_state(Lab *to, const Lab *from) {
+  size_t size = abd_world_snapshot_size(from->world);
+  void *bytes = malloc(size);
+  assert_non_null(bytes);
+  lab_expect_ok(from, abd_world_save(from->world, bytes, size));
+  lab_expect_ok(to, abd_world_restore(to->world, bytes, size));
+  free(bytes);
+}
+
 /* The same steps with 1, 2, 3 and 8 threads must give the same bits, with more contacts than threads at the end. */
 static inline void lab_same_bits(Lab (*open)(int threads), int steps, int64_t contacts) {
   const int threads[] = {1, 2, 3, 8};

@@ -62,14 +62,9 @@ static void test_steps_agree(void **state) {
   Lab cpu = open_heap(false), gpu = open_heap(true);
   heap_rolling = 0;
   double allowed = 10 * abd_world_settings(cpu.world).solver.tolerance * cpu.def.dt, worst = 0;
-  size_t size = 0;
-  void *bytes = NULL;
   int steps = (int)lab_seconds(60, 25);
   for (int k = 0; k < steps; k++) {
-    size = abd_world_snapshot_size(cpu.world);
-    bytes = realloc(bytes, size);
-    assert_int_equal(abd_world_save(cpu.world, bytes, size), ABD_OK);
-    assert_int_equal(abd_world_restore(gpu.world, bytes, size), ABD_OK);
+    lab_copy_state(&gpu, &cpu);
     cuda_solve_bodies = k % 2 ? 6 : 0;
     lab_step(&cpu);
     lab_step(&gpu);
@@ -83,7 +78,6 @@ static void test_steps_agree(void **state) {
                 (int)cpu.report.contacts, (int)gpu.report.contacts);
   assert_true(cpu.report.contacts > 2);
   cuda_solve_bodies = 0;
-  free(bytes);
   lab_close(&cpu);
   lab_close(&gpu);
 }
@@ -112,17 +106,13 @@ static void test_resumes(void **state) {
   for (int at = 12; at < 60; at += 16) {
     Lab whole = open_heap(true), rest = open_heap(true);
     for (int k = 0; k < at; k++) lab_step(&whole);
-    size_t size = abd_world_snapshot_size(whole.world);
-    void *bytes = malloc(size);
-    assert_int_equal(abd_world_save(whole.world, bytes, size), ABD_OK);
-    assert_int_equal(abd_world_restore(rest.world, bytes, size), ABD_OK);
+    lab_copy_state(&rest, &whole);
     for (int k = 0; k < 12; k++) {
       lab_step(&whole);
       lab_step(&rest);
       if (abd_world_hash(whole.world) != abd_world_hash(rest.world))
         fail_msg("resumed after step %d: step %d differs by %g", at, at + k + 1, largest_difference(&whole, &rest));
     }
-    free(bytes);
     lab_close(&whole);
     lab_close(&rest);
   }
@@ -198,20 +188,15 @@ static void test_leaves_gpu(void **state) {
 static double count_iterations(int cluster, double *listed) {
   int64_t all = 0, candidates = 0;
   Lab cpu = open_heap(false), gpu = open_heap(true);
-  void *bytes = NULL;
   serial_tolerance = 0;
   cuda_cluster = cluster;
   for (int k = 0; k < 25; k++) {
-    size_t size = abd_world_snapshot_size(cpu.world);
-    bytes = realloc(bytes, size);
-    assert_int_equal(abd_world_save(cpu.world, bytes, size), ABD_OK);
-    assert_int_equal(abd_world_restore(gpu.world, bytes, size), ABD_OK);
+    lab_copy_state(&gpu, &cpu);
     lab_step(&cpu);
     lab_step(&gpu);
     all += gpu.report.linear_iterations;
     candidates += gpu.report.candidates;
   }
-  free(bytes);
   lab_close(&cpu);
   lab_close(&gpu);
   *listed = (double)candidates;

@@ -586,8 +586,8 @@ static void test_limits_of_flight(void **state) {
   assert_true(strain_of_throw(70, 8) > 1e-10);
 }
 
-/* Two boxes of a cubic metre that spin at each other's ends of a small light link, by hinges at right angles; ratio:
- * of the densities. The link's strain after some steps, and the change of the kinetic energy. */
+/* Two boxes of one cubic metre that spin on the ends of a small light link, on hinges at right angles. ratio: of the
+ * densities. Returns the largest strain and the relative change of the kinetic energy. */
 static void run_light_link(double ratio, double *strain, double *change) {
   Lab lab = lab_open(weightless(0.01));
   AbdMeshId mesh = lab_box(&lab, 1, 1, 1), small = lab_box(&lab, 0.05, 0.05, 0.05);

@@ -16,10 +16,10 @@ void pair_order(const Model *model, int *a, int *b) {
   }
 }
 
-/* The corners of the box move by m + s1 u1 + s2 u2 + s3 u3 with signs s: m is the motion of its centre, u_k that of half
- * an edge. Opposite corners have |m + e|^2 and |m - e|^2, whose larger one is |m|^2 + |e|^2 + 2 |m.e|; all of it follows
- * from ten products. The sum has no cancellation in the largest of the four. This is the hottest function of pairs
- * without contact. */
+/* The corners of the box move by m + s1 u1 + s2 u2 + s3 u3 with signs s: m is the motion of its centre, u_k that of
+ * half an edge. Opposite corners have |m + e|^2 and |m - e|^2, whose larger one is |m|^2 + |e|^2 + 2 |m.e|. Ten
+ * products suffice, and the largest of the four sums has no cancellation. Pairs without contact spend most of their
+ * time here. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
   const Affine d = affine_sub(*t1, *t0);
   const Vec3 mid = scale(0.5, add(a->box.lo, a->box.hi)), half = scale(0.5, sub(a->box.hi, a->box.lo));

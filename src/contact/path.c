@@ -386,7 +386,7 @@ static double path_advance(const StoredPath *path, const Place *at) {
   return t < 0 ? 0 : t > 1 ? 1 : t;
 }
 
-/* A half-space is wider than its mesh. */
+/* A half-space has no end, so a small turn moves its distant points farther than those of its mesh. */
 #define HALF_SPACE_OFF 1e-6
 
 /* Is every vertex of a side near its place on the path at t? */

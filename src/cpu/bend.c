@@ -168,7 +168,7 @@ static void add_joints(Cpu *cpu) {
   }
 }
 
-/* Without joints fewer iterations and their dearer steps take the same time. */
+/* In islands without joints the correction saves iterations but no time. */
 static bool any_jointed(const Islands *s) {
   bool any = false;
   for (int e = 0; e < s->listed_count && !any; e++) any = island_listed(s, e)->selected && island_listed(s, e)->jointed;

@@ -76,8 +76,8 @@ static bool any_lives(const JointedFlight *f) {
   return any;
 }
 
-/* Whether live mechanisms have to fly again. Those that hardly close any more live no longer: their numbers would lead
- * the acceleration of the others astray. */
+/* Whether live mechanisms have to fly again. Those that hardly close any more live no longer: Anderson's acceleration
+ * mixes the numbers of all. */
 static bool flies_again(JointedFlight *f, int round) {
   bool again = false, dropped = false;
   for (int k = 0; k < f->count; k++) {

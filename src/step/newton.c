@@ -84,9 +84,9 @@ static void order_loads(Step *s) {
   }
 }
 
-/* Friction changes the normal forces. If a load that grows lowers its normal force by more than it grew, loads that move
- * all the way swing farther each time. Half of the way ends that. Loads may also grow while bodies still move far, so
- * they have to grow in whole steps, several times one after the other. */
+/* Friction changes the normal forces. If a load lowers its normal force by more than it grew, a load that moves all the
+ * way swings farther each time. Half of the way ends that. Changes may also grow while bodies still move far, so they
+ * have to grow in several whole steps one after the other. */
 static void note_swing(Island *g) {
   double change = g->load_change / g->weight;
   bool grows = g->steady > 0 && g->damping == 0 && change > g->load_before;

@@ -1,7 +1,6 @@
 #!/bin/bash
 # Compiles one file of a clone, or takes the object of the build it was cloned from where that is the same: nothing in its target's
-# flags differs but the folder, and whether there is MPI, if the file does not mention it. That the sources are the same is for the
-# caller to know (clone.sh).
+# flags differs but the folder, and MPI if the file does not mention it. The caller has compared the sources (clone.sh).
 #   REUSE_SOURCE=FOLDER REUSE_BUILD=FOLDER reuse.sh COMPILER ARGUMENTS...   in the clone's build folder, as CMake's compiler launcher
 set -euo pipefail
 object= file=

@@ -95,6 +95,123 @@ static void weld(void **state) {
   mesh_data_free(&m);
 }
 
+/* Triangles of a polygon in the plane z = x / 4: all face its side, and their areas in x and y add up to the polygon's,
+ * so they cover it and nothing else. The polygon is given with each corner as its first, in both directions. */
+static void check_polygon(const double (*x)[2], int n, double area) {
+  for (int first = 0; first < n; first++) {
+    for (int way = -1; way <= 1; way += 2) {
+      char text[4000], *at = text;
+      double sum = 0, least = INFINITY;
+      for (int k = 0; k < n; k++) at += sprintf(at, "v %.17g %.17g %.17g\n", x[k][0], x[k][1], x[k][0] / 4);
+      at += sprintf(at, "f");
+      for (int k = 0; k < n; k++) at += sprintf(at, " %d", 1 + (first + way * k + n) % n);
+      MeshData m = good(text, "obj");
+      for (size_t t = 0; t < m.triangle_count; t++) {
+        const double *a = m.vertex + 3 * m.triangle[3 * t], *b = m.vertex + 3 * m.triangle[3 * t + 1],
+                     *c = m.vertex + 3 * m.triangle[3 * t + 2];
+        double size = way * ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])) / 2;
+        sum += size, least = fmin(least, size);
+      }
+      if ((int)m.triangle_count != n - 2 || !(least > 0) || !(fabs(sum - area) < 1e-12 * area))
+        fail_msg("%d corners from %d, way %d: %zu triangles, smallest area %g, sum %.15g of %g", n, first, way,
+                 m.triangle_count, least, sum, area);
+      mesh_data_free(&m);
+    }
+  }
+}
+
+static double shoelace(const double (*x)[2], int n) {
+  double sum = 0;
+  for (int k = 0; k < n; k++) sum += x[k][0] * x[(k + 1) % n][1] - x[k][1] * x[(k + 1) % n][0];
+  return sum / 2;
+}
+
+static void polygons(void **state) {
+  (void)state;
+  const double arrow[][2] = {{0, 0}, {2, 1}, {0, 2}, {0.5, 1}};
+  const double ell[][2] = {{0, 0}, {2, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 2}};
+  const double comb[][2] = {{0, 0}, {6, 0}, {6, 3}, {5, 3}, {5, 1}, {4, 1}, {4, 3},
+                            {3, 3}, {3, 1}, {2, 1}, {2, 3}, {1, 3}, {1, 1}, {0, 1}};
+  const double side[][2] = {{0, 0}, {1, 0}, {2, 0}, {2, 1}, {2, 2}, {1, 2}, {0, 2}, {0, 1}}; /* corners on edges */
+  const double hole[][2] = {{0, 0}, {4, 0}, {4, 4}, {0, 4}, {0, 0}, {1, 1}, {1, 3}, {3, 3}, {3, 1}, {1, 1}};
+  double star[40][2];
+  for (int k = 0; k < 40; k++) {
+    double angle = k * 2 * 3.14159265358979 / 40, radius = k % 2 ? 1 : 0.3 + 0.01 * k;
+    star[k][0] = radius * cos(angle), star[k][1] = radius * sin(angle);
+  }
+  check_polygon(arrow, 4, shoelace(arrow, 4));
+  check_polygon(ell, 6, 3);
+  check_polygon(comb, 14, 12);
+  check_polygon(side, 8, 4);
+  check_polygon(hole, 10, 12);
+  check_polygon(star, 40, shoelace(star, 40));
+}
+
+/* The concave quadrangle in the other formats: the diagonal is that of its inner corner, not that of its first. */
+static void polygons_of_all_formats(void **state) {
+  (void)state;
+  const char *text[] = {
+      "OFF\n4 1 0\n0 0 0\n2 1 0\n0 2 0\n0.5 1 0\n4 0 1 2 3\n",
+      "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+      "element face 1\nproperty list uchar int vertex_index\nend_header\n"
+      "0 0 0\n2 1 0\n0 2 0\n0.5 1 0\n4 0 1 2 3\n"};
+  for (int k = 0; k < 2; k++) {
+    MeshData m = good(text[k], k ? "ply" : "off");
+    assert_int_equal(m.triangle_count, 2);
+    for (int t = 0; t < 2; t++) {
+      bool inner = false, opposite = false;
+      for (int c = 0; c < 3; c++) inner |= m.triangle[3 * t + c] == 3, opposite |= m.triangle[3 * t + c] == 1;
+      if (!inner || !opposite) fail_msg("format %d: triangle %d does not have the corners 1 and 3", k, t);
+    }
+    mesh_data_free(&m);
+  }
+  enum { COUNT = 10001 };
+  char *long_text = malloc(40 * COUNT + 100), *at = long_text;
+  for (int k = 0; k < COUNT; k++) at += sprintf(at, "v %d %d 0\n", k, k % 2);
+  at += sprintf(at, "v 0 9 0\nf");
+  for (int k = 0; k <= COUNT; k++) at += sprintf(at, " %d", k + 1);
+  bad(long_text, "obj", "face 1: a polygon of 10002 corners that is not convex, expected at most 10000");
+  free(long_text);
+}
+
+/* Texts of other editors and programs: a byte order mark, lines that end in a carriage return alone, capitals. */
+static void text_variants(void **state) {
+  (void)state;
+  const char *text[][2] = {
+      {"\xef\xbb\xbfv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "obj"},
+      {"# old\rv 0 0 0\rv 1 0 0 # corner\rv 0 1 0\rf 1 \\\r2 3\r", "obj"},
+      {"OFF\r3 1 0\r0 0 0\r1 0 0\r0 1 0\r3 0 1 2", "off"},
+      {"SOLID PART\nFACET NORMAL 0 0 1\nOUTER LOOP\nVERTEX 0 0 0\nVERTEX 1 0 0\nVERTEX 0 1 0\nENDLOOP\nENDFACET\n"
+       "ENDSOLID PART\n",
+       "stl"},
+      {"\xef\xbb\xbf\n  solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n"
+       "endfacet\nendsolid a\n",
+       "stl"},
+  };
+  const double expected[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    MeshData m = good(text[k][0], text[k][1]);
+    assert_int_equal(m.vertex_count, 3);
+    assert_int_equal(m.triangle_count, 1);
+    assert_memory_equal(m.vertex, expected, sizeof expected);
+    mesh_data_free(&m);
+  }
+}
+
+/* Headers without what is needed would give vertices at the origin, or no faces. */
+static void ply_without_properties(void **state) {
+  (void)state;
+  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nend_header\n0 0\n", "ply",
+      "m:6: element vertex: expected the properties x, y and z");
+  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nelement face 1\n"
+      "property list uchar int corners\nend_header\n0 0 0\n3 0 0 0\n",
+      "ply", "element face: expected a property list vertex_indices or vertex_index");
+  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nelement edge 1\n"
+      "property int a\nend_header\n0 0 0\n0\n",
+      "ply", "element edge: expected the properties vertex1 and vertex2");
+  bad("ply\nformat ascii 1.0\nelement tristrips 1\n", "ply", "m:3: triangle strips are not read");
+}
+
 static void numbers_are_correctly_rounded(void **state) {
   (void)state;
   const char *list[] = {"0.1",
@@ -144,12 +261,15 @@ static void ply_ascii(void **state) {
   assert_int_equal(m.edge_count, 1);
   assert_float_equal(m.vertex[7], 1, 0);
   mesh_data_free(&m);
-  bad("ply\nformat ascii 1.0\nelement vertex 1000000000000\nproperty float x\nend_header\n0\n", "ply",
-      "claims 1000000000000 vertex");
-  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\nq\n", "ply",
-      "vertex 0: expected a number");
-  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\ninf\n", "ply",
-      "vertex 0: expected finite");
+  bad("ply\nformat ascii 1.0\nelement vertex 1000000000000\nproperty float x\nproperty float y\nproperty float z\n"
+      "end_header\n0\n",
+      "ply", "claims 1000000000000 vertex");
+  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\nq 0 "
+      "0\n",
+      "ply", "vertex 0: expected a number");
+  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\ninf "
+      "0 0\n",
+      "ply", "vertex 0: expected finite");
   bad("ply\nformat middle_endian 1.0\nend_header\n", "ply", "got \"middle_endian\"");
   bad("ply\nformat ascii 1.0\nelement vertex 1\n", "ply", "ends within its header");
   bad("ply\nelement vertex 1\nproperty quad x\n", "ply", "expected property TYPE NAME");
@@ -289,6 +409,8 @@ int main(void) {
       cmocka_unit_test(off),           cmocka_unit_test(ply_ascii),
       cmocka_unit_test(ply_binary),    cmocka_unit_test(stl),
       cmocka_unit_test(damaged_files), cmocka_unit_test(files),
+      cmocka_unit_test(polygons),      cmocka_unit_test(polygons_of_all_formats),
+      cmocka_unit_test(text_variants), cmocka_unit_test(ply_without_properties),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

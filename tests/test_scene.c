@@ -407,6 +407,26 @@ static void mesh_files_alone(void **state) {
   bad_file("/nowhere.json", "/nowhere.json: cannot read");
 }
 
+/* Texts of other editors, and files that are no scenes. */
+static void texts_and_endings(void **state) {
+  (void)state;
+  write_file("marked-part.json", "\xef\xbb\xbf{\"version\": 1, \"bodies\": [{\"shape\": \"box\"}]}");
+  Scene *s = load(write_file("marked.json", "\xef\xbb\xbf{\"version\": 1, \"include\": \"marked-part.json\"}"));
+  assert_int_equal(s->body_count, 1);
+  scene_destroy(s);
+  bad_file(write_file("marked.json", "\xef\xbb\xbf{\"version\": 1, \"dt\": 0}"), "marked.json:1:22: dt: expected");
+  bad_file(write_file("wide.json", "\xff\xfe{"), "wide.json: the text is UTF-16; save it as UTF-8");
+  bad_file(write_file("points.xyz", "1 2 3\n"), "points.xyz: expected a scene (.json), a robot");
+  bad_file(write_file("tets.msh", "$MeshFormat\n"), "it is a mesh of tetrahedra");
+  bad_file(write_file("part.STEP", "ISO-10303-21;\n"), "a CAD file has no triangles: export it as STL");
+  bad_file(write_file("cad.json", "{\"version\": 1, \"bodies\": [{\"mesh\": \"part.STEP\"}]}"),
+           "part.STEP: a CAD file has no triangles");
+  s = load(write_file("scene.txt", " {\"version\": 1, \"bodies\": [{\"shape\": \"box\"}]}")); /* any name will do */
+  scene_destroy(s);
+  bad_file(write_file("late.json", "{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"from\": 5, \"until\": 2}]}"),
+           "late.json: body 1 (box 1): it comes at 5 s and goes at 2 s");
+}
+
 /* ---- rigid-IPC's format ---- */
 
 #define TETRAHEDRON "\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"faces\": [[0,2,1],[0,1,3],[1,2,3],[0,3,2]]"
@@ -664,6 +684,7 @@ int main(void) {
       cmocka_unit_test(meshes_are_found),
       cmocka_unit_test(includes),
       cmocka_unit_test(mesh_files_alone),
+      cmocka_unit_test(texts_and_endings),
       cmocka_unit_test(rigid_ipc_settings),
       cmocka_unit_test(rigid_ipc_bodies),
       cmocka_unit_test(rigid_ipc_poses),

@@ -14,6 +14,10 @@ bool file_exists(const char *path) {
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+size_t byte_order_mark(const char *bytes, size_t length) {
+  return length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 const char *file_extension(const char *path) {
   const char *dot = strrchr(path, '.');
   return dot && !strchr(dot, '/') ? dot + 1 : "";

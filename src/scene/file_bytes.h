@@ -11,6 +11,8 @@ typedef struct FileBytes {
 
 /* Fails for folders, devices and pipes, which could block or never end. */
 bool file_read(const char *path, FileBytes *file, SceneError *error);
+/* 3 if a text begins with the byte order mark of UTF-8, as some editors write it; else 0. */
+size_t byte_order_mark(const char *bytes, size_t length);
 bool file_exists(const char *path);
 const char *file_extension(const char *path); /* "obj" of "a/b.obj"; "" if the path has none */
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scene/file_bytes.h"
 #include "scene/json_locate.h"
 
 bool scene_fail(SceneError *error, const char *format, ...) {
@@ -16,6 +17,22 @@ bool scene_fail(SceneError *error, const char *format, ...) {
     va_end(list);
   }
   return false;
+}
+
+static bool is_utf16(const JsonFile *file) {
+  const char *c = file->text;
+  return file->length >= 2 && (memcmp(c, "\xff\xfe", 2) == 0 || memcmp(c, "\xfe\xff", 2) == 0 || !c[0] || !c[1]);
+}
+
+json_t *json_file_parse(JsonFile *file, size_t flags) {
+  json_error_t problem;
+  size_t mark = byte_order_mark(file->text, file->length);
+  file->text += mark, file->length -= mark;
+  json_t *value = json_loadb(file->text, file->length, flags, &problem);
+  if (value) return value;
+  if (is_utf16(file)) scene_fail(file->error, "%.500s: the text is UTF-16; save it as UTF-8", file->name);
+  else scene_fail(file->error, "%.500s:%d:%d: %s", file->name, problem.line, problem.column, problem.text);
+  return NULL;
 }
 
 Node node_top(const JsonFile *file, json_t *value) { return (Node){.file = file, .value = value}; }

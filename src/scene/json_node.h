@@ -40,6 +40,9 @@ void keys_add_all(KeyList *list, const char *const *names); /* names ends with N
 
 typedef enum NumberRange { NUMBER_ANY, NUMBER_NOT_NEGATIVE, NUMBER_POSITIVE } NumberRange;
 
+/* The value of a text, without the byte order mark that it may begin with; NULL and "NAME:LINE:COL: sentence" if it is
+ * no JSON. flags are jansson's. */
+json_t *json_file_parse(JsonFile *file, size_t flags);
 Node node_top(const JsonFile *file, json_t *value);
 bool node_get(const Node *object, const char *key, Node *child); /* false when absent */
 Node node_item(const Node *array, size_t index);

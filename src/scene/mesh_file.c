@@ -26,10 +26,18 @@ static MeshReader *find_reader(const char *extension) {
   return NULL;
 }
 
-/* Meshes of tets and abd's own files are not for assimp, even if it claims to read such endings. */
+bool mesh_is_cad(const char *path) {
+  static const char *const ending[] = {"step", "stp", "iges", "igs", "sldprt", "catpart", "ipt", "x_t", "fcstd"};
+  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+    if (strcasecmp(file_extension(path), ending[i]) == 0) return true;
+  return false;
+}
+
+/* Meshes of tets, CAD files and abd's own are not for assimp, even if it claims to read such endings. */
 static bool is_for_assimp(const char *path) {
   const char *extension = file_extension(path);
-  bool own = tet_extension_known(path) || strcasecmp(extension, "json") == 0 || strcasecmp(extension, "abd") == 0;
+  bool own = tet_extension_known(path) || mesh_is_cad(path) || strcasecmp(extension, "json") == 0 ||
+             strcasecmp(extension, "abd") == 0;
   return !find_reader(extension) && !own && assimp_knows(extension);
 }
 
@@ -62,6 +70,7 @@ bool mesh_load(const char *path, MeshData *out, SceneError *error) { return mesh
 bool mesh_load_welded(const char *path, const double *weld, MeshData *out, SceneError *error) {
   FileBytes file;
   *out = (MeshData){0};
+  if (mesh_is_cad(path)) return scene_fail(error, "%.500s: %s", path, MESH_CAD_ADVICE);
   if (!mesh_extension_known(path)) {
     return scene_fail(
         error,

@@ -1,8 +1,8 @@
 /* Mesh files: OBJ, STL (ascii and binary), PLY (ascii, little and big endian), OFF, as vertices, triangles and edges.
  *
  * Readers work on bytes in memory and trust nothing: counts are checked against the file's size before anything is
- * allocated, indices against the vertices, coordinates must be finite. Polygons become triangle fans. Triangles that
- * name a vertex twice are dropped and counted. Tests: tests/test_mesh_file.c; fuzzed by tests/fuzz/fuzz_mesh.c. */
+ * allocated, indices against the vertices, coordinates must be finite. Polygons become triangles (polygon.h). Triangles
+ * that name a vertex twice are dropped and counted. Tests: tests/test_mesh_file.c; fuzzed by tests/fuzz/fuzz_mesh.c. */
 #ifndef ABD_SCENE_MESH_FILE_H
 #define ABD_SCENE_MESH_FILE_H
 
@@ -20,6 +20,9 @@ bool mesh_load(const char *path, MeshData *out, SceneError *error);
 /* With the tolerance of mesh_weld.h. */
 bool mesh_load_welded(const char *path, const double *weld, MeshData *out, SceneError *error);
 bool mesh_extension_known(const char *path);
+/* Whether the ending is that of a CAD program, whose files describe faces by formulas. */
+bool mesh_is_cad(const char *path);
+#define MESH_CAD_ADVICE "a CAD file has no triangles: export it as STL or OBJ"
 void mesh_data_free(MeshData *data); /* leaves it empty */
 
 /* Growing a mesh; false when out of memory. */

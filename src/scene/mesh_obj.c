@@ -1,7 +1,8 @@
-/* Wavefront OBJ: v, f (polygons as fans, v/vt/vn, negative indices), l (polylines), p (points: vertices in no face are
+/* Wavefront OBJ: v, f (polygons, v/vt/vn, negative indices), l (polylines), p (points: vertices in no face are
  * points anyway); everything else is ignored. Tests: tests/test_mesh_file.c. */
 #include "scene/mesh_format.h"
 #include "scene/mesh_text.h"
+#include "scene/polygon.h"
 
 /* One corner "7", "7/1", "7//3", "-1": a 0-based vertex index. Only vertices before this line count. */
 static bool read_corner(MeshText *t, Word word, const char *what, size_t element, size_t vertex_count,
@@ -22,16 +23,16 @@ static bool read_corner(MeshText *t, Word word, const char *what, size_t element
   return true;
 }
 
-static bool read_face(MeshText *t, size_t face, MeshData *out) {
-  uint32_t first = 0, previous = 0, corner = 0;
-  size_t count = 0;
-  for (Word word; text_word(t, &word); count++) {
+static bool read_face(MeshText *t, size_t face, Polygon *polygon, MeshData *out) {
+  uint32_t corner = 0;
+  polygon->count = 0;
+  for (Word word; text_word(t, &word);) {
     if (!read_corner(t, word, "face", face, out->vertex_count, &corner)) return false;
-    if (count == 0) first = corner;
-    if (count >= 2 && !mesh_add_triangle(out, first, previous, corner)) return text_fail(t, "out of memory");
-    previous = corner;
+    if (!polygon_add(polygon, corner)) return text_fail(t, "out of memory");
   }
-  return count >= 3 || text_fail(t, "face %zu: expected at least 3 corners, found %zu", face, count);
+  size_t count = polygon->count;
+  if (count < 3) return text_fail(t, "face %zu: expected at least 3 corners, found %zu", face, count);
+  return text_add_polygon(t, "face", (long long)face, polygon, out);
 }
 
 static bool read_line(MeshText *t, size_t line, MeshData *out) {
@@ -53,15 +54,16 @@ static bool read_vertex(MeshText *t, MeshData *out) {
 
 bool mesh_read_obj(const char *bytes, size_t length, const char *name, MeshData *out, SceneError *error) {
   MeshText t = mesh_text(bytes, length, name, error);
+  Polygon polygon = {0};
   size_t face_count = 0, line_count = 0;
+  bool ok = true;
   do {
     Word word;
-    bool ok = true;
     if (!text_word(&t, &word)) continue;
     if (word_is(word, "v")) ok = read_vertex(&t, out);
-    else if (word_is(word, "f")) ok = read_face(&t, ++face_count, out);
+    else if (word_is(word, "f")) ok = read_face(&t, ++face_count, &polygon, out);
     else if (word_is(word, "l")) ok = read_line(&t, ++line_count, out);
-    if (!ok) return false;
-  } while (text_next_line(&t));
-  return true;
+  } while (ok && text_next_line(&t));
+  polygon_free(&polygon);
+  return ok;
 }

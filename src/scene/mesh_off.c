@@ -3,6 +3,7 @@
  * tests/test_mesh_file.c. */
 #include "scene/mesh_format.h"
 #include "scene/mesh_text.h"
+#include "scene/polygon.h"
 
 static bool read_header(MeshText *t, int64_t count[3]) {
   Word word;
@@ -33,10 +34,10 @@ static bool read_vertex(MeshText *t, int64_t index, int64_t count, MeshData *out
   return mesh_add_vertex(out, x[0], x[1], x[2]) || text_fail(t, "out of memory");
 }
 
-static bool read_face(MeshText *t, int64_t face, int64_t count, MeshData *out) {
+static bool read_face(MeshText *t, int64_t face, int64_t count, Polygon *polygon, MeshData *out) {
   Word word;
   int64_t corners, index;
-  uint32_t first = 0, previous = 0;
+  polygon->count = 0;
   if (!next_element(t, "face", face, count, &word) || !text_index(t, word, &corners)) return false;
   if (corners < 1)
     return text_fail(t, "face %lld: expected a number of corners >= 1, got %lld", (long long)face, (long long)corners);
@@ -50,12 +51,10 @@ static bool read_face(MeshText *t, int64_t face, int64_t count, MeshData *out) {
       return text_fail(t, "face %lld: vertex index %lld is out of range 0..%lld", (long long)face, (long long)index,
                        (long long)out->vertex_count - 1);
     }
-    if (c == 0) first = (uint32_t)index;
-    bool ok = c < 2 || mesh_add_triangle(out, first, previous, (uint32_t)index);
-    if (corners == 2 && c == 1) ok = mesh_add_edge(out, first, (uint32_t)index);
-    if (!ok) return text_fail(t, "out of memory");
-    previous = (uint32_t)index;
+    if (!polygon_add(polygon, (uint32_t)index)) return text_fail(t, "out of memory");
   }
+  if (corners == 2 && !mesh_add_edge(out, polygon->corner[0], polygon->corner[1])) return text_fail(t, "out of memory");
+  if (corners > 2 && !text_add_polygon(t, "face", (long long)face, polygon, out)) return false;
   text_next_line(t);
   return true;
 }
@@ -67,8 +66,9 @@ bool mesh_read_off(const char *bytes, size_t length, const char *name, MeshData 
   for (int64_t i = 0; i < count[0]; i++) {
     if (!read_vertex(&t, i, count[0], out)) return false;
   }
-  for (int64_t i = 0; i < count[1]; i++) {
-    if (!read_face(&t, i, count[1], out)) return false;
-  }
-  return true;
+  Polygon polygon = {0};
+  bool ok = true;
+  for (int64_t i = 0; ok && i < count[1]; i++) ok = read_face(&t, i, count[1], &polygon, out);
+  polygon_free(&polygon);
+  return ok;
 }

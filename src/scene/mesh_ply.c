@@ -1,5 +1,5 @@
 /* PLY, ascii and binary of both byte orders. Elements "vertex" (x y z), "face" (list vertex_indices or vertex_index,
- * polygons as fans) and "edge" (vertex1 vertex2) are used; other elements and properties are read over.
+ * polygons) and "edge" (vertex1 vertex2) are used; other elements and properties are read over.
  * Tests: tests/test_mesh_file.c. */
 #include <math.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 
 #include "scene/mesh_format.h"
 #include "scene/mesh_text.h"
+#include "scene/polygon.h"
 
 typedef enum PlyType { PLY_I8, PLY_U8, PLY_I16, PLY_U16, PLY_I32, PLY_U32, PLY_F32, PLY_F64, PLY_TYPE_COUNT } PlyType;
 static const size_t type_size[] = {1, 1, 2, 2, 4, 4, 4, 8};
@@ -35,6 +36,7 @@ typedef struct Ply {
   int element_count;
   const char *what; /* the element being read, for messages */
   int64_t index;
+  Polygon polygon;
   MeshData *out;
 } Ply;
 
@@ -78,6 +80,7 @@ static bool read_element_line(Ply *ply) {
   Word name, count;
   MeshText *t = &ply->text;
   if (!text_word(t, &name) || !text_word(t, &count)) return text_fail(t, "expected element NAME COUNT");
+  if (word_is(name, "tristrips")) return text_fail(t, "triangle strips are not read; write the file with faces");
   if (ply->element_count == ELEMENT_LIMIT) return text_fail(t, "more than %d kinds of elements", ELEMENT_LIMIT);
   PlyElement *element = &ply->element[ply->element_count++];
   element->kind = word_is(name, "vertex") ? PLY_ELEMENT_VERTEX
@@ -104,6 +107,29 @@ static bool read_property_line(Ply *ply) {
   return true;
 }
 
+static bool has_role(const PlyElement *element, PlyRole role) {
+  for (int i = 0; i < element->property_count; i++)
+    if (element->property[i].role == role) return true;
+  return false;
+}
+
+/* Without these properties the vertices would be at the origin and the faces missing. */
+static bool check_elements(const Ply *ply) {
+  for (int e = 0; e < ply->element_count; e++) {
+    const PlyElement *element = &ply->element[e];
+    bool vertex = element->kind == PLY_ELEMENT_VERTEX, face = element->kind == PLY_ELEMENT_FACE;
+    bool edge = element->kind == PLY_ELEMENT_EDGE;
+    if (!element->count) continue;
+    if (vertex && !(has_role(element, PLY_X) && has_role(element, PLY_Y) && has_role(element, PLY_Z)))
+      return text_fail(&ply->text, "element vertex: expected the properties x, y and z");
+    if (face && !has_role(element, PLY_CORNERS))
+      return text_fail(&ply->text, "element face: expected a property list vertex_indices or vertex_index");
+    if (edge && !(has_role(element, PLY_FIRST) && has_role(element, PLY_SECOND)))
+      return text_fail(&ply->text, "element edge: expected the properties vertex1 and vertex2");
+  }
+  return true;
+}
+
 static bool read_header(Ply *ply) {
   MeshText *t = &ply->text;
   Word word;
@@ -122,6 +148,7 @@ static bool read_header(Ply *ply) {
   }
   if (!ok) return false;
   if (!format) return text_fail(t, "the header names no format");
+  if (!check_elements(ply)) return false;
   text_next_line(t);
   return true;
 }
@@ -182,7 +209,7 @@ static bool as_index(Ply *ply, double value, uint32_t *index) {
 
 static bool read_list(Ply *ply, const PlyProperty *property) {
   double count, value;
-  uint32_t first = 0, previous = 0, corner = 0;
+  uint32_t corner = 0;
   bool corners = property->role == PLY_CORNERS;
   if (!read_value(ply, property->count_type, &count)) return false;
   if (!(count >= 0 && count == floor(count) && count < 4e9)) return fail_at(ply, "expected a list's length >= 0");
@@ -190,11 +217,11 @@ static bool read_list(Ply *ply, const PlyProperty *property) {
     if (!read_value(ply, property->type, &value)) return false;
     if (!corners) continue;
     if (!as_index(ply, value, &corner)) return false;
-    if (c == 0) first = corner;
-    if (c >= 2 && !mesh_add_triangle(ply->out, first, previous, corner)) return fail_at(ply, "out of memory");
-    previous = corner;
+    if (!polygon_add(&ply->polygon, corner)) return fail_at(ply, "out of memory");
   }
-  return !corners || count >= 3 || fail_at(ply, "expected at least 3 corners");
+  if (!corners) return true;
+  if (count < 3) return fail_at(ply, "expected at least 3 corners");
+  return text_add_polygon(&ply->text, ply->what, (long long)ply->index, &ply->polygon, ply->out);
 }
 
 static bool read_element(Ply *ply, const PlyElement *element) {
@@ -229,18 +256,23 @@ static size_t least_size(const Ply *ply, const PlyElement *element) {
   return size;
 }
 
-bool mesh_read_ply(const char *bytes, size_t length, const char *name, MeshData *out, SceneError *error) {
+static bool read_elements(Ply *ply) {
   static const char *const what[] = {"element", "vertex", "face", "edge"};
-  Ply ply = {.text = mesh_text(bytes, length, name, error), .out = out};
-  if (!read_header(&ply)) return false;
-  for (int e = 0; e < ply.element_count; e++) {
-    const PlyElement *element = &ply.element[e];
+  for (int e = 0; e < ply->element_count; e++) {
+    const PlyElement *element = &ply->element[e];
     if (!element->property_count) continue;
-    ply.what = what[element->kind];
-    if (!text_check_count(&ply.text, ply.what, element->count, least_size(&ply, element))) return false;
-    for (ply.index = 0; ply.index < element->count; ply.index++) {
-      if (!read_element(&ply, element)) return false;
+    ply->what = what[element->kind];
+    if (!text_check_count(&ply->text, ply->what, element->count, least_size(ply, element))) return false;
+    for (ply->index = 0; ply->index < element->count; ply->index++) {
+      if (!read_element(ply, element)) return false;
     }
   }
   return true;
+}
+
+bool mesh_read_ply(const char *bytes, size_t length, const char *name, MeshData *out, SceneError *error) {
+  Ply ply = {.text = mesh_text(bytes, length, name, error), .out = out};
+  bool ok = read_header(&ply) && read_elements(&ply);
+  polygon_free(&ply.polygon);
+  return ok;
 }

@@ -3,6 +3,7 @@
  * tests/test_mesh_file.c. */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "scene/json_node.h"
 #include "scene/mesh_format.h"
@@ -47,18 +48,20 @@ static bool read_ascii(MeshText *t, VertexMerge *merge, MeshData *out) {
   size_t triangle = 1;
   for (Word word; text_next_word(t, &word);) {
     double x[3];
-    if (word_is(word, "vertex")) {
+    if (word_is_any_case(word, "vertex")) {
       if (corner == 3) return text_fail(t, "triangle %zu: more than 3 vertices", triangle);
       if (!text_coordinates(t, "triangle", triangle, x)) return false;
       if (!vertex_merge_add(merge, out, x, &v[corner++])) return text_fail(t, "out of memory");
-    } else if (word_is(word, "endloop")) {
+    } else if (word_is_any_case(word, "endloop")) {
       if (corner != 3) return text_fail(t, "triangle %zu: expected 3 vertices, found %d", triangle, corner);
       if (!mesh_add_triangle(out, v[0], v[1], v[2])) return text_fail(t, "out of memory");
       corner = 0;
       triangle++;
-    } else if (word_is(word, "solid") || word_is(word, "endsolid") || word_is(word, "facet")) {
+    } else if (word_is_any_case(word, "solid") || word_is_any_case(word, "endsolid") ||
+               word_is_any_case(word, "facet")) {
       while (text_word(t, &word)) continue; /* names and normals */
-    } else if (!word_is(word, "outer") && !word_is(word, "loop") && !word_is(word, "endfacet")) {
+    } else if (!word_is_any_case(word, "outer") && !word_is_any_case(word, "loop") &&
+               !word_is_any_case(word, "endfacet")) {
       return text_fail(t, "expected facet, vertex, endloop, ..., got \"%.*s\"",
                        word.length < 40 ? (int)word.length : 40, word.at);
     }
@@ -66,12 +69,19 @@ static bool read_ascii(MeshText *t, VertexMerge *merge, MeshData *out) {
   return corner == 0 || text_fail(t, "triangle %zu: the file ends within it", triangle);
 }
 
+/* Some programs write blanks before it, or capitals. */
+static bool begins_with_solid(const MeshText *t) {
+  MeshText start = *t;
+  Word word;
+  return text_next_word(&start, &word) && word.length >= 5 && strncasecmp(word.at, "solid", 5) == 0;
+}
+
 bool mesh_read_stl(const char *bytes, size_t length, const char *name, MeshData *out, SceneError *error) {
   MeshText t = mesh_text(bytes, length, name, error);
   VertexMerge merge = {0};
   uint64_t count = length >= STL_HEADER ? read_u32(bytes + 80) : 0;
   uint64_t expected = STL_HEADER + count * STL_TRIANGLE;
-  bool ascii = length >= 5 && memcmp(bytes, "solid", 5) == 0 && expected != length, ok;
+  bool ascii = begins_with_solid(&t) && expected != length, ok;
   if (ascii) ok = read_ascii(&t, &merge, out);
   else if (length < STL_HEADER || expected > length) {
     ok = scene_fail(error,

@@ -8,9 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "scene/file_bytes.h"
 
 MeshText mesh_text(const char *bytes, size_t length, const char *name, SceneError *error) {
-  return (MeshText){.at = bytes, .end = bytes + length, .name = name, .line = 1, .error = error};
+  size_t mark = byte_order_mark(bytes, length);
+  bool old_lines = length && !memchr(bytes, '\n', length) && memchr(bytes, '\r', length);
+  return (MeshText){.at = bytes + mark,
+                    .end = bytes + length,
+                    .name = name,
+                    .line = 1,
+                    .newline = old_lines ? '\r' : '\n',
+                    .error = error};
 }
 
 bool text_fail(const MeshText *t, const char *format, ...) {
@@ -26,7 +36,7 @@ bool text_fail(const MeshText *t, const char *format, ...) {
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
 
 bool text_word(MeshText *t, Word *word) {
-  for (; t->at < t->end; t->at++) {
+  for (; t->at < t->end && *t->at != t->newline; t->at++) {
     bool continued = *t->at == '\\' && t->at + 1 < t->end && (t->at[1] == '\n' || t->at[1] == '\r');
     if (continued) {
       text_next_line(t);
@@ -35,15 +45,15 @@ bool text_word(MeshText *t, Word *word) {
       break;
     }
   }
-  if (t->at == t->end || *t->at == '\n' || *t->at == '#') return false;
+  if (t->at == t->end || *t->at == t->newline || *t->at == '#') return false;
   const char *start = t->at;
-  while (t->at < t->end && !is_blank(*t->at) && *t->at != '\n') t->at++;
+  while (t->at < t->end && !is_blank(*t->at) && *t->at != t->newline) t->at++;
   *word = (Word){start, (size_t)(t->at - start)};
   return true;
 }
 
 bool text_next_line(MeshText *t) {
-  const char *newline = t->at < t->end ? memchr(t->at, '\n', (size_t)(t->end - t->at)) : NULL;
+  const char *newline = t->at < t->end ? memchr(t->at, t->newline, (size_t)(t->end - t->at)) : NULL;
   if (!newline) {
     t->at = t->end;
     return false;
@@ -62,6 +72,10 @@ bool text_next_word(MeshText *t, Word *word) {
 
 bool word_is(Word word, const char *text) {
   return strlen(text) == word.length && memcmp(word.at, text, word.length) == 0;
+}
+
+bool word_is_any_case(Word word, const char *text) {
+  return strlen(text) == word.length && strncasecmp(word.at, text, word.length) == 0;
 }
 
 /* At most 15 digits and powers of ten up to 22 are exact in double arithmetic: one rounding, the right one. */
@@ -125,6 +139,16 @@ bool text_coordinates(MeshText *t, const char *what, size_t index, double x[3]) 
 
 bool text_index(MeshText *t, Word word, int64_t *value) {
   return word_integer(word, value) || text_fail(t, "expected a whole number, got \"%.*s\"", word_shown(word), word.at);
+}
+
+bool text_add_polygon(const MeshText *t, const char *what, long long index, Polygon *polygon, MeshData *out) {
+  bool too_long;
+  size_t count = polygon->count;
+  if (polygon_cut(polygon, out, &too_long)) return true;
+  if (!too_long) return text_fail(t, "out of memory");
+  return text_fail(t,
+                   "%s %lld: a polygon of %zu corners that is not convex, expected at most %d; cut it into triangles",
+                   what, index, count, POLYGON_LIMIT);
 }
 
 bool text_check_count(const MeshText *t, const char *what, int64_t count, size_t element_size) {

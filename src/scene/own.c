@@ -88,12 +88,11 @@ static bool check_cycle(const Loader *loader, const Node *at, const char *real) 
 
 static bool read_included(const Loader *includer, const char *path, Loader *loader) {
   FileBytes bytes;
-  json_error_t problem;
   if (!file_read(path, &bytes, includer->error)) return false;
-  json_t *value = json_loadb(bytes.bytes, bytes.length, JSON_REJECT_DUPLICATES, &problem);
-  bool ok = value || scene_fail(includer->error, "%.500s:%d:%d: %s", path, problem.line, problem.column, problem.text);
+  JsonFile file = {.name = path, .text = bytes.bytes, .length = bytes.length, .error = includer->error};
+  json_t *value = json_file_parse(&file, JSON_REJECT_DUPLICATES);
+  bool ok = value != NULL;
   if (ok) {
-    JsonFile file = {.name = path, .text = bytes.bytes, .length = bytes.length, .error = includer->error};
     Node top = node_top(&file, value);
     ok = node_is_object(&top) && read_file(loader, &top, false);
   }

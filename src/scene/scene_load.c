@@ -4,13 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "robot/robot.h"
 #include "scene/file_bytes.h"
 #include "scene/loader.h"
+#include "scene/mesh_file.h"
 #include "scene/mesh_scene.h"
 #include "scene/schedule.h"
 #include "scene/set_option.h"
+#include "scene/tet_mesh.h"
 
 /* The folder of a path, "." when it names none. */
 static void folder_of(const char *path, char out[PATH_MAX]) {
@@ -18,13 +21,6 @@ static void folder_of(const char *path, char out[PATH_MAX]) {
   size_t length = slash ? (size_t)(slash - path) : 0;
   if (!slash || length >= PATH_MAX) snprintf(out, PATH_MAX, ".");
   else snprintf(out, PATH_MAX, "%.*s", length ? (int)length : 1, path);
-}
-
-static json_t *parse_json(const JsonFile *file, size_t flags) {
-  json_error_t problem;
-  json_t *value = json_loadb(file->text, file->length, flags, &problem);
-  if (!value) scene_fail(file->error, "%.500s:%d:%d: %s", file->name, problem.line, problem.column, problem.text);
-  return value;
 }
 
 static bool is_rigid_ipc(json_t *value) {
@@ -40,12 +36,12 @@ static bool read_rigid_ipc(Loader *loader, const Node *top) {
 }
 
 static bool read_text(Loader *loader, JsonFile *file) {
-  json_t *value = parse_json(file, 0);
+  json_t *value = json_file_parse(file, 0);
   if (!value) return false;
   file->null_is_absent = is_rigid_ipc(value);
   if (!file->null_is_absent) { /* abd's own format refuses a repeated key */
     json_decref(value);
-    value = parse_json(file, JSON_REJECT_DUPLICATES);
+    value = json_file_parse(file, JSON_REJECT_DUPLICATES);
     if (!value) return false;
   }
   Node top = node_top(file, value);
@@ -88,12 +84,20 @@ static bool check_finite(const Scene *scene, SceneError *error) {
   return true;
 }
 
+/* Puts the file before a sentence that has no place in it; always false. */
+static bool name_file(const char *path, SceneError *error) {
+  if (!error) return false;
+  SceneError sentence = *error;
+  return scene_fail(error, "%.500s: %.500s", path, sentence.text);
+}
+
 static Scene *finish(Loader *loader, const char *path, const SceneOptions *options, bool ok) {
   Scene *scene = loader->scene;
   store_free(loader->store);
   free(loader->real_path);
   if (ok && options) ok = set_options_apply(scene, options, loader->error);
-  if (ok) ok = check_finite(scene, loader->error) && scene_schedule(scene, loader->error);
+  if (ok && !(check_finite(scene, loader->error) && scene_schedule(scene, loader->error)))
+    ok = name_file(path, loader->error);
   if (ok && !name_after(scene, path)) ok = loader_out_of_memory(loader);
   if (ok) return scene;
   scene_destroy(scene);
@@ -142,6 +146,24 @@ static Scene *load_meshes(const char *const *path, int path_count, const SceneOp
   return finish(&loader, path[0], options, mesh_scene_fill(loader.scene, path, path_count, scale, error));
 }
 
+/* Whether a text that is no scene by the ending of its name is none by its first character either. */
+static bool is_no_scene(const char *path, const FileBytes *file) {
+  if (strcasecmp(file_extension(path), "json") == 0) return false;
+  size_t at = byte_order_mark(file->bytes, file->length);
+  while (at < file->length && strchr(" \t\r\n", file->bytes[at]) && file->bytes[at]) at++;
+  return at == file->length || file->bytes[at] != '{';
+}
+
+static bool fail_no_scene(const char *path, SceneError *error) {
+  const char *why = tet_extension_known(path) ? "it is a mesh of tetrahedra, for soft bodies: name it in a scene, as "
+                                                "\"mesh\" of a body with the key \"soft\""
+                    : mesh_is_cad(path)       ? MESH_CAD_ADVICE
+                                              : "see docs/scene.md";
+  return scene_fail(error,
+                    "%.500s: expected a scene (.json), a robot (.urdf, .xml) or meshes (.obj, .stl, .ply, .off); %s",
+                    path, why);
+}
+
 Scene *scene_load(const char *const *path, int path_count, const SceneOptions *options, SceneError *error) {
   FileBytes file;
   if (path_count < 1) {
@@ -163,7 +185,9 @@ Scene *scene_load(const char *const *path, int path_count, const SceneOptions *o
     return NULL;
   }
   if (!file_read(path[0], &file, error)) return NULL;
-  Scene *scene = scene_parse(file.bytes, file.length, path[0], options, error);
+  bool none = is_no_scene(path[0], &file);
+  Scene *scene = none ? NULL : scene_parse(file.bytes, file.length, path[0], options, error);
   free(file.bytes);
+  if (none) fail_no_scene(path[0], error);
   return scene;
 }

@@ -244,10 +244,9 @@ static bool read_study(AbdStudy *study, const Node *top) {
 }
 
 static bool parse_study(AbdStudy *study, size_t length, SceneError *why) {
-  json_error_t wrong;
   JsonFile file = {.name = study->file, .text = study->text, .length = length, .error = why};
-  study->top = json_loadb(study->text, length, JSON_REJECT_DUPLICATES, &wrong);
-  if (!study->top) return scene_fail(why, "%.400s:%d:%d: %s", study->file, wrong.line, wrong.column, wrong.text);
+  study->top = json_file_parse(&file, JSON_REJECT_DUPLICATES);
+  if (!study->top) return false;
   Node top = node_top(&file, study->top);
   return read_study(study, &top);
 }

@@ -392,6 +392,49 @@ static AbdSoftDef jelly_def(const SoftMesh *s, const char *name, Vec3 position) 
   return def;
 }
 
+/* Before the start a change is taken back in the same way: the world then steps as one that never had it. */
+static void test_a_change_before_the_start(void **state) {
+  Lab a = open_stack(2, false), b = open_stack(2, false);
+  SoftMesh block = soft_block(2, 2, 2, vec3(0.4, 0.4, 0.4));
+  AbdBodyId arm, jelly;
+  AbdJointId elbow;
+  (void)state;
+  lab_expect_ok(&b, abd_world_begin_change(b.world));
+  refused(&b, abd_world_begin_change(b.world), ABD_ERROR_STATE, "open", "");
+  AbdMeshId mesh = lab_box(&b, 1, 0.2, 0.2);
+  AbdBodyDef def = named(mesh, "arm", 5, 0, 5);
+  AbdSoftDef soft = jelly_def(&block, "jelly", vec3(8, 0, 2));
+  lab_expect_ok(&b, abd_world_add_body(b.world, &def, &arm));
+  lab_expect_ok(&b, abd_world_add_soft(b.world, &soft, &jelly));
+  lab_expect_ok(&b, abd_soft_attach(b.world, jelly, 0, arm));
+  AbdJointDef hinge = hinge_of(arm, (AbdBodyId){0}, vec3(5, 0, 5));
+  lab_expect_ok(&b, abd_world_add_joint(b.world, &hinge, &elbow));
+  lab_expect_ok(&b, abd_world_remove_body(b.world, (AbdBodyId){2}));
+  assert_int_equal(abd_world_body_count(b.world), 3);
+  assert_int_equal(abd_world_joint_count(b.world), 0);
+  refused(&b, abd_world_step(b.world, NULL), ABD_ERROR_STATE, "abd_world_end_change", "");
+  refused(&b, abd_world_start(b.world), ABD_ERROR_STATE, "abd_world_end_change", "");
+  abd_world_cancel_change(b.world);
+  assert_int_equal(abd_world_body_count(b.world), 3);
+  same_steps(&a, &b, 20);
+  lab_close(&b);
+  b = open_stack(2, false);
+  lab_expect_ok(&b, abd_world_begin_change(b.world));
+  def.mesh = lab_box(&b, 1, 0.2, 0.2);
+  lab_expect_ok(&b, abd_world_add_body(b.world, &def, &arm));
+  lab_expect_ok(&b, abd_world_add_soft(b.world, &soft, &jelly));
+  hinge.body_a = arm;
+  lab_expect_ok(&b, abd_world_add_joint(b.world, &hinge, &elbow));
+  lab_expect_ok(&b, abd_world_remove_body(b.world, (AbdBodyId){2}));
+  lab_expect_ok(&b, abd_world_end_change(b.world));
+  assert_int_equal(abd_world_body_count(b.world), 4);
+  assert_int_equal(abd_world_joint_count(b.world), 1);
+  steps(&b, 5);
+  soft_mesh_free(&block);
+  lab_close(&a);
+  lab_close(&b);
+}
+
 static void test_soft_bodies_come_and_go(void **state) {
   Lab a = open_stack(3, false), b = open_stack(3, false);
   SoftMesh block = soft_block(2, 2, 2, vec3(0.4, 0.4, 0.4));
@@ -690,6 +733,7 @@ int main(void) {
       cmocka_unit_test(test_joints_come_and_go),
       cmocka_unit_test(test_a_gear_leaves_with_its_joint),
       cmocka_unit_test(test_one_change_of_several_calls),
+      cmocka_unit_test(test_a_change_before_the_start),
       cmocka_unit_test(test_soft_bodies_come_and_go),
       cmocka_unit_test(test_a_soft_body_on_a_moving_one),
       cmocka_unit_test(test_exclusions_between_steps),

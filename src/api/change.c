@@ -17,9 +17,10 @@ void kept_destroy(Kept *k) {
 /* ---- Branches ---- */
 
 Model *world_edit(AbdWorld *world, AbdError *error) {
+  if (world->changing) return &world->branch;
   if (!world->started) return &world->model;
   if (world->model.arena) return fault(error, ABD_ERROR_STATE, "ranks share this world: it is not changed"), NULL;
-  if (!world->changing && model_branch(&world->branch, &world->model, error)) return NULL;
+  if (model_branch(&world->branch, &world->model, error)) return NULL;
   return &world->branch;
 }
 
@@ -146,8 +147,8 @@ AbdStatus abd_world_begin_change(AbdWorld *world) {
   AbdError *error = world_fresh_error(world);
   if (world->changing) return fault(error, ABD_ERROR_STATE, "a change of the world is open already");
   if (world->model.arena) return fault(error, ABD_ERROR_STATE, "ranks share this world: it is not changed");
-  if (world->started && model_branch(&world->branch, &world->model, error)) return error->status;
-  world->changing = world->started;
+  if (model_branch(&world->branch, &world->model, error)) return error->status;
+  world->changing = true;
   return ABD_OK;
 }
 
@@ -155,7 +156,9 @@ AbdStatus abd_world_end_change(AbdWorld *world) {
   AbdError *error = world_fresh_error(world);
   if (!world->changing) return ABD_OK;
   world->changing = false;
-  return world_edited(world, ABD_OK, error);
+  if (world->started) return world_edited(world, ABD_OK, error);
+  model_merge(&world->model, &world->branch); /* the start checks all bodies */
+  return ABD_OK;
 }
 
 void abd_world_cancel_change(AbdWorld *world) {

@@ -210,7 +210,10 @@ static AbdStatus start(AbdWorld *world, bool check, AbdError *error) {
 
 AbdStatus abd_world_start(AbdWorld *world) {
   AbdError *error = world_fresh_error(world);
-  return world->started ? ABD_OK : start(world, true, error);
+  if (world->started) return ABD_OK;
+  if (world->changing)
+    return fault(error, ABD_ERROR_STATE, "a change of the world is open: abd_world_end_change comes before the start");
+  return start(world, true, error);
 }
 
 static AbdStatus step_fault(AbdWorld *world, Outcome outcome, AbdError *error) {

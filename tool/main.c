@@ -2,10 +2,13 @@
 #include "args.h"
 
 #include <abd/abd.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* OpenMP's threads, which draw pictures, sleep while they wait, because spinning slows a busy machine. OpenMP reads its
  * settings when it is loaded, so this runs before that. A setting of the user is kept. */
@@ -58,13 +61,32 @@ static int unknown(const char *text) {
   return EXIT_BAD_INPUT;
 }
 
-int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); /* a file-size limit is reported as an error instead of a signal */
-  if (argc < 2) return help(stderr);
-  args_set_program(argv[0]);
+/* A program can be started with standard streams closed. The next file that is opened would take the place of one, and
+ * what is printed would be written into it. */
+static void open_standard_streams(void) {
+  for (int stream = 0; stream <= 2; stream++)
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) < 0) return;
+}
+
+/* Output that could not be written is a failure, so that a scene or a table in a file is whole if abd succeeds. */
+static int check_output(int code) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  fprintf(stderr, "abd: cannot write to standard output: %s\n", strerror(errno));
+  return code == EXIT_GOOD ? EXIT_FAILED : code;
+}
+
+static int run_command(int argc, char **argv) {
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) return help(stdout);
   if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) return printf("abd %s\n", abd_version()), EXIT_GOOD;
   for (int k = 0; k < ENTRY_COUNT; k++)
     if (!strcmp(argv[1], entry[k].name)) return entry[k].run(argc - 1, argv + 1);
   return unknown(argv[1]);
+}
+
+int main(int argc, char **argv) {
+  open_standard_streams();
+  signal(SIGXFSZ, SIG_IGN); /* a file-size limit is reported as an error instead of a signal */
+  if (argc < 2) return help(stderr);
+  args_set_program(argv[0]);
+  return check_output(run_command(argc, argv));
 }

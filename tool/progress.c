@@ -20,7 +20,8 @@ const char *duration_text(double seconds, char text[32]) {
   else if (seconds < 10) snprintf(text, 32, "%.1f s", seconds);
   else if (seconds < 120) snprintf(text, 32, "%.0f s", seconds);
   else if (seconds < 7200) snprintf(text, 32, "%d min %d s", (int)(seconds / 60), (int)fmod(seconds, 60));
-  else snprintf(text, 32, "%d h %d min", (int)fmin(seconds / 3600, 1e6), (int)fmod(seconds / 60, 60));
+  else if (seconds < 2 * 86400) snprintf(text, 32, "%d h %d min", (int)(seconds / 3600), (int)fmod(seconds / 60, 60));
+  else snprintf(text, 32, "%.3g days", seconds / 86400);
   return text;
 }
 
@@ -87,10 +88,11 @@ static void show_line(Progress *progress, const AbdStepReport *report, const cha
 void progress_step(Progress *progress, const AbdStepReport *report) {
   double now = clock_seconds(), took = now - progress->last;
   progress->last = now;
-  /* weighted by time: steps more than about three seconds old hardly count */
-  double weight = progress->step_seconds > 0 ? 1 - exp(-took / 3) : 1;
-  if (report->step - progress->first < 20) weight = 1.0 / (double)(report->step - progress->first);
-  progress->step_seconds += weight * (took - progress->step_seconds);
+  /* steps of more than about three seconds ago hardly count; the first twenty count in full */
+  double remains = report->step - progress->first <= 20 ? 1 : exp(-took / 3);
+  progress->seconds = remains * progress->seconds + took;
+  progress->steps = remains * progress->steps + 1;
+  progress->step_seconds = progress->seconds / progress->steps;
   bool last = report->step == progress->total;
   if (progress->quiet || (!last && now - progress->shown < (progress->terminal ? 0.1 : progress->interval))) return;
   if (last && !progress->terminal && now - progress->started < 1) return; /* the summary follows immediately */

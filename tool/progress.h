@@ -9,7 +9,8 @@ typedef struct Progress {
   int64_t first, total; /* steps before this process began, and in total */
   double dt;
   double started, shown, last; /* [s] clock */
-  double step_seconds;         /* running mean over the last few seconds */
+  double seconds, steps;       /* of the last few seconds: both decay with the time since */
+  double step_seconds;         /* their ratio */
   double interval;             /* [s] between two lines */
   const AbdWorld *world;       /* for names of bodies; NULL: none are printed */
 } Progress;
@@ -24,7 +25,7 @@ void progress_items(Progress *progress, size_t done, size_t total, const char *w
 /* Prints a line above the bar. */
 void progress_say(Progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(Progress *progress);
-/* "1 h 20 min", "45 s", "0.3 s" */
+/* "3 days", "1 h 20 min", "45 s", "0.3 s" */
 const char *duration_text(double seconds, char text[32]);
 
 #endif

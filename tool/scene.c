@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "args.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,9 @@ static int write_text(const char *path, const char *text, size_t length) {
   FILE *out = path ? fopen(path, "wb") : stdout;
   bool ok = out && fwrite(text, 1, length, out) == length && fflush(out) == 0;
   if (out && path && fclose(out) != 0) ok = false;
-  if (ok) return EXIT_GOOD;
-  fprintf(stderr, "abd scene: cannot write %s\n", path ? path : "to standard output");
-  perror("abd scene");
+  if (ok || !path) return EXIT_GOOD; /* main checks standard output */
+  fprintf(stderr, "abd scene: %s: cannot write: %s\n", path, strerror(errno));
+  if (out) remove(path);
   return EXIT_FAILED;
 }
 

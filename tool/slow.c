@@ -26,13 +26,15 @@ static int compare_double(const void *a, const void *b) {
 static double median_edge(const AbdMeshView *mesh) {
   if (!mesh->edge_count) return INFINITY;
   double *length = malloc(mesh->edge_count * sizeof *length);
+  size_t count = 0;
   if (!length) return NAN;
   for (size_t e = 0; e < mesh->edge_count; e++) {
     const double *a = mesh->vertex + 3 * mesh->edge[2 * e], *b = mesh->vertex + 3 * mesh->edge[2 * e + 1];
-    length[e] = sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2));
+    double squared = pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2);
+    if (squared > 0) length[count++] = sqrt(squared); /* a point is an edge without length */
   }
-  qsort(length, mesh->edge_count, sizeof *length, compare_double);
-  double median = length[mesh->edge_count / 2];
+  qsort(length, count, sizeof *length, compare_double);
+  double median = count ? length[count / 2] : INFINITY;
   free(length);
   return median;
 }

@@ -55,6 +55,9 @@ bool run_fail_sqlite(Run *run, const char *doing) {
   int code = run->db ? sqlite3_extended_errcode(run->db) : SQLITE_NOMEM;
   int system = run->db ? sqlite3_system_errno(run->db) : 0;
   bool full = (code & 0xff) == SQLITE_FULL;
+  if ((code & 0xff) == SQLITE_NOTADB)
+    return run_fail(run, RUN_BAD_FILE, "%s: not a run file of abd ('abd run' makes one of a scene), or damaged",
+                    run->path);
   bool io = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
   const char *reason = full ? "the disk is full" : run->db ? sqlite3_errmsg(run->db) : "out of memory";
   return run_fail(run, kind_of(code), "%s: cannot %s: %s%s%s", run->path, doing, reason, io && system ? ": " : "",

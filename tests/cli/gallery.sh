@@ -38,7 +38,7 @@ expect 2 "the crank 2 cannot turn around" "$abd" scene four-bar --crank 2
 expect 2 "length 2: expected 0 or at least 3" "$abd" scene net --length 2
 expect 2 "unexpected 'more' after arch" "$abd" scene arch more
 expect 2 "expected the name of a scene first" "$abd" scene -- arch
-expect 4 "cannot write nowhere/arch.json" "$abd" scene arch -o nowhere/arch.json
+expect 4 "nowhere/arch.json: cannot write: No such file" "$abd" scene arch -o nowhere/arch.json
 
 # how many there are of the well-known ones
 count() {

@@ -35,7 +35,8 @@ expect 2 "dt: expected a number > 0, got -1" "$abd" run scene.json --set dt=-1
 expect 2 "no/such/folder" "$abd" run scene.json -o no/such/folder/x.abd --quiet
 expect 2 "run file" "$abd" run some.abd
 expect 2 "No such file" "$abd" info missing.abd
-expect 2 "not a database" "$abd" info scene.json
+expect 2 "scene.json: not a run file of abd" "$abd" info scene.json
+expect 2 "scene.json: not a run file of abd" "$abd" export scene.json -o x.obj
 expect 2 "No such file" "$abd" verify missing.abd
 expect 2 "o FILE is missing" "$abd" export missing.abd
 expect 2 "ends in .obj" "$abd" export missing.abd -o x.gltf
@@ -50,5 +51,17 @@ expect 1 "none.json: problem: the scene has no bodies" "$abd" check none.json
 echo '{ "version": 1, "bodies": [ { "shape": "box", "position": [0, 1e300, 0] } ] }' >far.json
 expect 2 "far.json: .*position\[1\] is 1e\+300, expected a finite number below 1e30" "$abd" run far.json
 rm none.json far.json
+
+# output that cannot be written is a failure; a file is not written to in the place of a closed standard output
+if [ -c /dev/full ]; then
+  code=0
+  "$abd" scene chain >/dev/full 2>out.txt || code=$?
+  [ "$code" -eq 4 ] && grep -q 'cannot write to standard output: No space left' out.txt || wrong "exit code $code: $(cat out.txt)"
+fi
+"$abd" run scene.json -n 2 -o closed.abd >&- || wrong "exit code $? with standard output closed"
+"$abd" export closed.abd -o closed.csv --table poses >&- 2>&- || wrong "exit code $? with both closed"
+"$abd" export closed.abd -o open.csv --table poses >/dev/null
+cmp -s closed.csv open.csv || wrong "an export with standard output closed differs"
+rm closed.abd closed.csv open.csv
 [ "$(ls)" = "$(printf 'out.txt\nscene.json')" ] || wrong "files left behind: $(ls)"
 echo good

@@ -384,5 +384,8 @@ def fixed_bits(value: Any) -> int:
     return bits
 
 
-def steps_of(seconds: float, dt: float) -> int:
-    return math.ceil(seconds / dt - 1e-6)
+def steps_of(seconds: Any, dt: float, what: str) -> int:
+    time = number(seconds, what)
+    if not 0 <= time < math.inf:
+        raise ArgumentError(f"{what}: expected a time >= 0, got {seconds!r}")
+    return math.ceil(time / dt - 1e-6)

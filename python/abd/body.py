@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abd._core import Error, Fields, as_dict, doubles, enum_name, ffi, lib, text, vector, view
+from abd._core import Error, Fields, as_dict, doubles, enum_name, ffi, lib, number, text, vector, view
 
 if TYPE_CHECKING:
     from abd.world import World
@@ -153,6 +153,28 @@ class Body:
             vector(angular_velocity, 3, "angular_velocity"),
         )
 
+    def set_friction(self, friction: float) -> None:
+        """The body's friction coefficient from the next step on; below 0 it is the world's."""
+        self.world._do(lib.abd_body_set_friction, [self.id], number(friction, "friction"))
+
+    def set_gravity_scale(self, scale: float) -> None:
+        """The factor on the world's gravity from the next step on; 0 = the body floats."""
+        self.world._do(lib.abd_body_set_gravity_scale, [self.id], number(scale, "scale"))
+
+    def set_drag(self, drag: float, angular_drag: float = 0.0) -> None:
+        """[1/s] rates at which momentum and angular momentum decay from the next step on."""
+        self.world._do(lib.abd_body_set_drag, [self.id], number(drag, "drag"), number(angular_drag, "angular_drag"))
+
+    def set_surface_velocity(self, velocity: Any, angular_velocity: Any = (0, 0, 0)) -> None:
+        """Velocity [m/s] and angular velocity [rad/s] of the surface against the body, along the axes of its mesh: a
+        conveyor belt, a turntable. From the next step on."""
+        self.world._do(
+            lib.abd_body_set_surface_velocity,
+            [self.id],
+            vector(velocity, 3, "velocity"),
+            vector(angular_velocity, 3, "angular_velocity"),
+        )
+
     def remove(self) -> None:
         """Removes the body and its joints from the world."""
         self.world.remove(self)
@@ -179,7 +201,7 @@ class Body:
 
     def contact_load_from(self, other: Body) -> dict[str, Any]:
         """The same of the contacts with one other body."""
-        return self._load(lib.abd_pair_contact_load, [other.id])
+        return self._load(lib.abd_pair_contact_load, [self.world._own(other, Body)])
 
     def _load(self, function: Any, *arguments: Any) -> dict[str, Any]:
         load = ffi.new("AbdContactLoad *")
@@ -192,7 +214,7 @@ class Body:
     def distance(self, other: Body) -> dict[str, Any]:
         """Nearest points of two bodies: distance, point_a, point_b, triangle_a, triangle_b."""
         nearest = ffi.new("AbdNearest *")
-        status = lib.abd_world_distance(self.world._open(), [self.id], [other.id], nearest)
+        status = lib.abd_world_distance(self.world._open(), [self.id], [self.world._own(other, Body)], nearest)
         self.world._check(status, lambda: "distance: expected two different bodies of a world that has started")
         return as_dict(nearest[0])
 
@@ -271,12 +293,13 @@ class SoftBody(Body):
 
     def attach(self, vertices: Any, body: Body | None = None) -> None:
         """Fixes vertices to a body, or to the world. Before the first step, or in the change that adds the soft body."""
+        to = self.world._own(body, Body) if body else 0
         for vertex in np.atleast_1d(vertices).tolist():
-            self.world._edit(lib.abd_soft_attach, [self.id], int(vertex), [body.id if body else 0])
-            self.world._log.append(("attach", self.id, int(vertex), body.id if body else 0))
+            self.world._edit(lib.abd_soft_attach, [self.id], int(vertex), [to])
+            self.world._log.append(("attach", self.id, int(vertex), to))
 
     def script(self, vertices: Any) -> None:
-        """Vertices that ``set_target`` and ``set_vertex_velocity`` move. Before the first step."""
+        """Vertices that ``set_vertex_target`` and ``set_vertex_velocity`` move. Before the first step."""
         for vertex in np.atleast_1d(vertices).tolist():
             self.world._edit(lib.abd_soft_script, [self.id], int(vertex))
             self.world._log.append(("script", self.id, int(vertex)))

@@ -9,7 +9,7 @@ from typing import Any, Union
 
 import numpy as np
 
-from abd._core import ArgumentError, fail, ffi, indices, lib, new_error, points
+from abd._core import ArgumentError, SceneError, fail, ffi, indices, lib, new_error, points
 
 MeshLike = Union["Mesh", str, "os.PathLike[str]", tuple, Any]
 """A Mesh, the name of a file, (vertices, triangles), or an object of trimesh or meshio."""
@@ -57,6 +57,8 @@ class Mesh:
 
         ``scale`` 0.001 is for files in millimetres. ``weld`` merges vertices that are at most so far apart.
         """
+        if not os.path.isfile(path):
+            raise SceneError(f"{os.fspath(path)}: no such file", "scene")
         keys: dict[str, Any] = {"mesh": os.path.abspath(path), "scale": float(scale)}
         if weld is not None:
             keys["weld"] = float(weld)
@@ -80,7 +82,7 @@ class Mesh:
             flat = np.asarray(source.points)
             flat = np.column_stack([flat, np.zeros(len(flat))]) if flat.shape[1] == 2 else flat
             return Mesh(flat, cells.get("triangle", ()), cells.get("line", ()), cells.get("tetra", ()))
-        if hasattr(source, "to_mesh") or hasattr(source, "dump"):  # trimesh.Scene
+        if hasattr(source, "geometry") and (hasattr(source, "to_mesh") or hasattr(source, "dump")):  # trimesh.Scene
             whole: Any = source
             return Mesh.of(whole.to_mesh() if hasattr(whole, "to_mesh") else whole.dump(concatenate=True))
         raise ArgumentError(

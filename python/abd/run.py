@@ -31,7 +31,6 @@ from abd._core import (
     ffi,
     lib,
     new_error,
-    number,
     steps_of,
     text,
 )
@@ -68,6 +67,8 @@ class Recorder:
         scene = world.to_scene()
         definition, error = ffi.new("AbdRunDef *", lib.abd_default_run_def()), new_error()
         fields = Fields(definition, "record")
+        if every < 1:
+            raise ArgumentError(f"every: expected an integer >= 1, got {every!r}")
         fields.set(replace=replace, steps=steps, every=every, contacts=contacts, command="python")
         c = lib.abd_run_create(os.fsencode(self.path), definition, scene._c, world._open(), error)
         if c == ffi.NULL:
@@ -170,7 +171,9 @@ def run(
     else:
         world = world or scene.build(threads)
         planned = scene.steps if isinstance(scene, Scene) else -1
-    target = steps if steps is not None else steps_of(number(time, "time"), world.dt) if time is not None else planned
+    if steps is not None and steps < 0:
+        raise ArgumentError(f"steps: expected an integer >= 0, got {steps!r}")
+    target = steps if steps is not None else steps_of(time, world.dt, "time") if time is not None else planned
     if target < 0:
         raise ArgumentError("steps or time: expected one of them, because a World has no end")
     if not going_on:

@@ -246,8 +246,12 @@ class World:
         point and axis in the world as it is now, limit, drive=dict(kind="position", target=1, stiffness=50), ...
         """
         given: dict[str, Any] = dict(options)
-        given.update({key: body.id for key, body in (("body_a", body_a), ("body_b", body_b)) if body is not None})
-        given.update({key: getattr(given[key], "id", given[key]) for key in ("joint_a", "joint_b") if key in given})
+        for key, body in (("body_a", body_a), ("body_b", body_b)):
+            if body is not None:
+                given[key] = self._own(body, Body)
+        for key in ("joint_a", "joint_b"):
+            if isinstance(given.get(key), Joint):
+                given[key] = self._own(given[key], Joint)
         return self._add_joint(kind, given)
 
     def _add_joint(self, kind: str, given: dict[str, Any]) -> Joint:
@@ -260,12 +264,20 @@ class World:
         self._log.append(("joint", kind, given))
         return Joint(self, out.id)
 
+    def _own(self, item: Any, kind: type) -> int:
+        """The id of a Body or Joint of this world. Ids of other worlds are those of other bodies."""
+        if not isinstance(item, kind):
+            raise ArgumentError(f"expected an abd.{kind.__name__} of this world, got {item!r}")
+        if item.world is not self:
+            raise ArgumentError(f"{item!r} belongs to another world: {item.world!r}")
+        return item.id
+
     def remove(self, item: Body | Joint) -> None:
         """Removes a body with its joints, or a joint."""
         if isinstance(item, Joint):
-            self._edit(lib.abd_world_remove_joint, [item.id])
+            self._edit(lib.abd_world_remove_joint, [self._own(item, Joint)])
         else:
-            self._edit(lib.abd_world_remove_body, [item.id])
+            self._edit(lib.abd_world_remove_body, [self._own(item, Body)])
         self._log.append(("remove_joint" if isinstance(item, Joint) else "remove_body", item.id))
 
     def exclude(self, a: Body, b: Body) -> None:
@@ -285,12 +297,13 @@ class World:
         self._pair(lib.abd_world_set_pair_restitution, "restitution", a, b, number(restitution, "restitution"))
 
     def _pair(self, function: Any, what: str, a: Body, b: Body, *value: float) -> None:
-        self._edit(function, [a.id], [b.id], *value)
-        self._log.append((what, a.id, b.id, *value))
+        pair = self._own(a, Body), self._own(b, Body)
+        self._edit(function, [pair[0]], [pair[1]], *value)
+        self._log.append((what, *pair, *value))
 
     def collides(self, a: Body, b: Body) -> bool:
         """Whether two bodies may collide."""
-        return bool(lib.abd_world_pair_collides(self._open(), [a.id], [b.id]))
+        return bool(lib.abd_world_pair_collides(self._open(), [self._own(a, Body)], [self._own(b, Body)]))
 
     @property
     def excluded_pairs(self) -> np.ndarray:
@@ -419,6 +432,8 @@ class World:
         """
         if self._owned is None or self._busy:
             self._open()
+        if count < 0:
+            raise ArgumentError(f"count: expected an integer >= 0, got {count!r}")
         glue = self._glue
         self._busy = True
         try:
@@ -441,7 +456,7 @@ class World:
 
     def step_for(self, seconds: float) -> Report:
         """As many steps as cover this time."""
-        return self.step(steps_of(number(seconds, "seconds"), self.dt))
+        return self.step(steps_of(seconds, self.dt, "seconds"))
 
     @property
     def report(self) -> Report | None:
@@ -534,13 +549,15 @@ class World:
         self._check(lib.glue_readings(self._open(), pointer), self._started)
         return array
 
-    def set_targets(self, targets: Any, joints: Sequence[Joint] | np.ndarray | None = None) -> None:
-        """New targets of the drives of all joints, or of some (Joints or ids), from an array. Their gains stay."""
+    def _joint_id(self, joint: Joint | str | int) -> int:
+        if isinstance(joint, str):
+            return self.joint(joint).id
+        return self._own(joint, Joint) if isinstance(joint, Joint) else int(joint)
+
+    def set_targets(self, targets: Any, joints: Sequence[Joint | str | int] | np.ndarray | None = None) -> None:
+        """New targets of the drives of all joints, or of some (names, ids or Joints), from an array. Their gains stay."""
         array = np.ascontiguousarray(targets, dtype=np.float64)
-        if joints is None:
-            ids = self.joint_ids
-        else:
-            ids = np.array([getattr(joint, "id", joint) for joint in joints], dtype=np.uint32)
+        ids = self.joint_ids if joints is None else np.array([self._joint_id(joint) for joint in joints], np.uint32)
         if array.shape != ids.shape:
             raise ArgumentError(f"targets: expected an array of shape {ids.shape}, got {array.shape}")
         self._open()
@@ -589,7 +606,8 @@ class World:
     # ---- Questions ----
 
     def _filter(self, ignore: Body | None, sensors: bool) -> Any:
-        return ffi.new("AbdQueryFilter *", {"ignore": {"id": ignore.id if ignore else 0}, "sensors": sensors})
+        ignored = self._own(ignore, Body) if ignore else 0
+        return ffi.new("AbdQueryFilter *", {"ignore": {"id": ignored}, "sensors": sensors})
 
     def _started(self) -> str:
         return "the world has not started"

@@ -252,3 +252,53 @@ def test_runs(tmp_path):
         abd.run(ROOT / "scenes/stack.json", tmp_path / "no" / "folder.abd", steps=1, progress=False)
     with pytest.raises(abd.ArgumentError, match="exclude each other"):
         abd.run(ROOT / "scenes/stack.json", tmp_path / "x.abd", steps=1, time=1)
+
+
+def test_handles_of_other_worlds():
+    """Ids count from 1 in every world: a handle of another one would be another body."""
+    a, b = abd.World(), abd.World()
+    mine, other = a.add_body(BOX), a.add_body(BOX, position=(2, 0, 0))
+    foreign = b.add_body(BOX)
+    joint = b.add_joint("hinge", foreign, axis=(0, 0, 1))
+    for call in (
+        lambda: a.add_joint("ball", mine, foreign, point=(1, 0, 0)),
+        lambda: a.exclude(mine, foreign),
+        lambda: a.set_pair_friction(foreign, other, 0.5),
+        lambda: a.collides(mine, foreign),
+        lambda: a.remove(foreign),
+        lambda: a.remove(joint),
+        lambda: a.set_targets([1.0], [joint]),
+        lambda: mine.distance(foreign),
+        lambda: mine.contact_load_from(foreign),
+        lambda: a.cast((0, 0, 5), (0, 0, -1), ignore=foreign),
+    ):
+        with pytest.raises(abd.ArgumentError, match="belongs to another world"):
+            call()
+    with pytest.raises(abd.ArgumentError, match="expected an abd.Body of this world, got 2"):
+        a.add_joint("ball", mine, 2, point=(1, 0, 0))
+    assert a.body_count == 2 and a.joint_count == 0
+    a.step()
+
+
+def test_counts_and_times(tmp_path):
+    world = abd.World()
+    world.add_body(BOX)
+    for call, sentence in (
+        (lambda: world.step(-1), "count: expected an integer >= 0, got -1"),
+        (lambda: world.step_for(-1), "seconds: expected a time >= 0, got -1"),
+        (lambda: world.step_for(math.nan), "seconds: expected a time >= 0, got nan"),
+        (lambda: world.step_for(math.inf), "seconds: expected a time >= 0, got inf"),
+        (lambda: abd.run(world, tmp_path / "a.abd", steps=-3), "steps: expected an integer >= 0, got -3"),
+        (lambda: abd.run(world, tmp_path / "a.abd", time=math.nan), "time: expected a time >= 0, got nan"),
+        (lambda: abd.run(world, tmp_path / "a.abd", steps=3, every=0), "every: expected an integer >= 1, got 0"),
+    ):
+        with pytest.raises(abd.ArgumentError, match=sentence):
+            call()
+    assert world.step_count == 0 and not (tmp_path / "a.abd").exists()
+
+
+def test_array_is_no_mesh():
+    with pytest.raises(abd.ArgumentError, match="expected an abd.Mesh, a file name"):
+        abd.Mesh.of(V)
+    with pytest.raises(abd.SceneError, match=r"^nothing.stl: no such file$"):
+        abd.Mesh.read("nothing.stl")

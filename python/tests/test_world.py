@@ -318,3 +318,45 @@ def test_report_is_typed():
     source = inspect.getsource(abd.Report)
     for name, _ in ffi.typeof("AbdStepReport").fields:
         assert f"{name}: " in source
+
+
+def test_a_change_before_the_start_is_taken_back():
+    world = abd.World()
+    first = world.add_body(abd.box(), name="first")
+    with pytest.raises(RuntimeError), world.change():
+        second = world.add_body(abd.box(), name="second", position=(3, 0, 0))
+        world.add_joint("ball", first, second, point=(1.5, 0, 0))
+        raise RuntimeError
+    assert [body.name for body in world.bodies] == ["first"] and world.joint_count == 0
+    with world.change():
+        second = world.add_body(abd.box(), name="second", position=(0.5, 0, 0))
+        world.exclude(first, second)
+    world.step(3)
+    assert world.copy().hash == world.hash
+
+
+def test_settings_of_bodies_change():
+    world = abd.World(contact={"friction": 0.5})
+    ground = world.add_body(abd.ground(), motion="static", name="ground")
+    box = world.add_body(abd.box((0.2, 0.2, 0.2)), position=(0, 0, 0.101), name="box")
+    floating = world.add_body(abd.box((0.2, 0.2, 0.2)), position=(1, 0, 3), velocity=(1, 0, 0), name="floating")
+    world.step(20)
+    height = floating.position[2]
+    floating.set_gravity_scale(0)
+    floating.set_velocity((1, 0, 0))
+    floating.set_drag(2)
+    ground.set_surface_velocity((0.5, 0, 0))
+    world.step(100)
+    assert floating.position[2] == pytest.approx(height, abs=1e-9)
+    assert floating.velocity[0] == pytest.approx(np.exp(-2), rel=0.02)
+    assert box.velocity[0] == pytest.approx(0.5, abs=1e-3)
+    ground.set_friction(0)
+    ground.set_surface_velocity((0, 0, 0))
+    world.step(50)
+    assert box.velocity[0] == pytest.approx(0.5, abs=1e-3)
+    with pytest.raises(abd.ArgumentError, match="drag"):
+        box.set_drag(-1)
+    twin = world.copy()
+    twin.step(20)
+    world.step(20)
+    assert twin.hash == world.hash

@@ -186,6 +186,11 @@ static void test_urdf_errors(void **state) {
          "<joint name='y' type='fixed'><parent link='a'/><child link='b'/></joint></robot>",
          ".urdf:3:", "child of two joints");
   refuse("urdf", "<robot><link name='a'/>\n<link name='b'/></robot>", ".urdf:2:", "one root");
+  refuse(
+      "urdf",
+      "<robot><link name='a'/><link name='b'/>\n<joint name='x' type='revolute'><parent link='a'/><child link='b'/>\n"
+      "<limit lower='1' upper='-1'/></joint></robot>",
+      ".urdf:3:", "expected lower <= upper, got 1 and -1");
   refuse("urdf",
          "<robot><link name='a'/><link name='b'/>\n"
          "<joint name='x' type='revolute'><parent link='a'/><child link='b'/></joint></robot>",

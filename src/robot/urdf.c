@@ -173,6 +173,8 @@ static bool read_dynamics(Robot *robot, Xml *node, RobotJoint *joint) {
     return false;
   if (joint->damping < 0 || joint->friction < 0)
     return xml_fail(dynamics, robot->error, "expected damping and friction >= 0");
+  if (joint->limited && limit && joint->range[0] > joint->range[1])
+    return xml_fail(limit, robot->error, "expected lower <= upper, got %g and %g", joint->range[0], joint->range[1]);
   joint->limited = joint->limited && limit && joint->range[0] < joint->range[1];
   return true;
 }

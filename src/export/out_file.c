@@ -23,3 +23,12 @@ bool out_close(OutFile *out, bool good, ExportError *error) {
   remove(out->path);
   return false;
 }
+
+void out_obj_name(FILE *file, const char *name) {
+  fputs("o ", file);
+  for (const char *c = name; *c; c++) {
+    bool breaks = (unsigned char)*c < ' ' || *c == 127 || (*c == '\\' && !c[1]);
+    fputc(breaks ? '_' : *c, file);
+  }
+  fputc('\n', file);
+}

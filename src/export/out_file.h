@@ -15,4 +15,7 @@ bool out_open(OutFile *out, const char *path, ExportError *error);
 /* Closes it; removes it if good is false (out of memory) or a write failed. */
 bool out_close(OutFile *out, bool good, ExportError *error);
 
+/* "o NAME" of an OBJ file on one line: control characters, and a backslash at its end, become '_'. */
+void out_obj_name(FILE *file, const char *name);
+
 #endif

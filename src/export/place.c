@@ -159,7 +159,7 @@ static bool write_body(FILE *file, const AbdWorld *world, const Place *place, in
     near[t] = (Near){box_distance(&mesh, nodes, t, place->point), (uint32_t)t};
   qsort(near, mesh.triangle_count, sizeof *near, compare_near);
   size_t count = mesh.triangle_count < MOST_TRIANGLES ? mesh.triangle_count : MOST_TRIANGLES;
-  fprintf(file, "o %s\n", body.name ? body.name : "?");
+  out_obj_name(file, body.name ? body.name : "?");
   for (size_t k = 0; k < count; k++) {
     const uint32_t *t = mesh.triangle + 3 * near[k].triangle;
     fprintf(file, "# triangle %u\n", near[k].triangle);

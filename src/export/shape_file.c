@@ -24,7 +24,7 @@ bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, 
   for (size_t b = 0; b < scene->body_count && good && !ferror(out.file); b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     if (!run_body_alive(&scene->body[b], frame->step)) continue;
-    fprintf(out.file, "o %s\n", scene->body[b].name);
+    out_obj_name(out.file, scene->body[b].name);
     for (size_t k = 0; k < mesh->vertex_count; k++) {
       double x[3];
       body_point(scene, frame->nodes, b, k, x);

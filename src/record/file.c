@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blobs are written as they lie in memory");
@@ -181,8 +182,29 @@ static char *draft_path(const char *path) {
   return asprintf(&draft, "%s.part-%ld", path, (long)getpid()) < 0 ? NULL : draft;
 }
 
+/* The application id in the header of an SQLite file; -1 if it is none. */
+static int64_t application_of(const char *path) {
+  unsigned char head[72];
+  FILE *file = fopen(path, "rb");
+  bool database = file && fread(head, sizeof head, 1, file) == 1 && memcmp(head, "SQLite format 3", 16) == 0;
+  if (file) fclose(file);
+  if (!database) return -1;
+  return (int64_t)head[68] << 24 | head[69] << 16 | head[70] << 8 | head[71];
+}
+
+/* A new file replaces an empty one or one of its own kind, so that a slip of the name costs no scene, mesh or device. */
+static bool check_replaced(Run *run, int application) {
+  struct stat info;
+  if (stat(run->path, &info) != 0) return true;
+  if (!S_ISREG(info.st_mode))
+    return run_fail(run, RUN_BAD_FILE, "%s: not a regular file; a run cannot be written there", run->path);
+  return info.st_size == 0 || application_of(run->path) == application ||
+         run_fail(run, RUN_BAD_FILE, "%s: not a run file of abd; it is not replaced", run->path);
+}
+
 Run *run_new_file(const char *path, int application, int version, RunError *error) {
   Run *run = run_new(path, RUN_APPEND);
+  if (run && !check_replaced(run, application)) return give_up(run, error);
   if (!run || !(run->draft = draft_path(path))) return give_up(run, error);
   if (!lock_file(run, run->draft, true)) {
     free(run->draft), run->draft = NULL;

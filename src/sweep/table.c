@@ -264,9 +264,12 @@ static AbdStatus open_database(AbdSweep *sweep, int flags) {
   return ABD_OK;
 }
 
-/* Removes all that the file contains. */
+/* Removes all that the file contains, if it is a database. */
 static AbdStatus empty_file(AbdSweep *sweep) {
-  char log[4096];
+  char log[4096], head[16];
+  ssize_t size = pread(sweep->lock, head, sizeof head, 0);
+  if (size != 0 && (size != sizeof head || memcmp(head, "SQLite format 3", sizeof head) != 0))
+    return fail_with(&sweep->error, ABD_ERROR_FILE, "%s: not a table of a study; it is not replaced", sweep->path);
   const char *const ending[] = {"-wal", "-shm", "-journal"};
   for (size_t k = 0; k < 3; k++) {
     snprintf(log, sizeof log, "%s%s", sweep->path, ending[k]);

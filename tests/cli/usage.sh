@@ -52,6 +52,29 @@ echo '{ "version": 1, "bodies": [ { "shape": "box", "position": [0, 1e300, 0] } 
 expect 2 "far.json: .*position\[1\] is 1e\+300, expected a finite number below 1e30" "$abd" run far.json
 rm none.json far.json
 
+# names stay on one line of an OBJ file
+echo '{ "version": 1, "steps": 1, "bodies": [ { "shape": "box", "name": "a\nf 1 2 3\\" } ] }' >names.json
+"$abd" run names.json -o names.abd --quiet
+"$abd" export names.abd -o names.obj --quiet
+[ "$(grep '^o ' names.obj)" = 'o a_f 1 2 3_' ] && [ "$(grep -c '^f' names.obj)" -eq 12 ] || wrong "names in OBJ: $(grep '^[of]' names.obj)"
+rm names.*
+
+# a file that is no run is not replaced, whatever it is
+cp scene.json kept.json
+expect 2 "scene.json: not a run file of abd; it is not replaced" "$abd" run scene.json -n 1 -o scene.json --force
+cmp -s scene.json kept.json || wrong "the scene was replaced by a run of it"
+mkfifo pipe
+expect 2 "pipe: not a regular file" "$abd" run scene.json -n 1 -o pipe --force
+[ -p pipe ] || wrong "a pipe was replaced"
+: >empty.abd
+expect 0 "" "$abd" run scene.json -n 1 -o empty.abd --force --quiet
+expect 0 "" "$abd" run scene.json -n 1 -o empty.abd --force --quiet
+echo '{ "study": 1, "scene": "scene.json", "steps": 1, "seeds": 1 }' >study.json
+cp study.json kept.json
+expect 2 "study.json: not a table of a study; it is not replaced" "$abd" sweep study.json -o study.json --force
+cmp -s study.json kept.json || wrong "the study was replaced by its table"
+rm -r kept.json pipe empty.abd study.json
+
 # output that cannot be written is a failure; a file is not written to in the place of a closed standard output
 if [ -c /dev/full ]; then
   code=0

@@ -94,6 +94,18 @@ static int read_view(ExportOptions *o) {
   return ARGS_GO_ON;
 }
 
+/* The first option given that is of the camera; NULL if there is none. */
+static const char *camera_option(const ExportOptions *o) {
+  const AbdExportDef standard = abd_default_export_def();
+  if (o->size) return "--size";
+  if (o->view) return "--view";
+  if (o->def.zoom != standard.zoom) return "--zoom";
+  if (o->def.strain != standard.strain) return "--strain";
+  if (o->def.stress != standard.stress) return "--stress";
+  if (o->body.count) return "--body";
+  return o->look_at ? "--look-at" : NULL;
+}
+
 static int read_output(ExportOptions *o) {
   if (!o->output) return args_usage_error(&command, "-o FILE is missing; its ending chooses the format");
   AbdExportKind kind = abd_export_kind(o->output);
@@ -104,6 +116,9 @@ static int read_output(ExportOptions *o) {
     return args_usage_error(&command, "--frames: expected A:B or A:B:K, steps A to B, every K-th frame, got '%s'",
                             o->frames);
   o->def.all |= o->frames && kind < ABD_EXPORT_SERIES;
+  bool drawn = kind == ABD_EXPORT_PICTURE || kind == ABD_EXPORT_FILM;
+  if (!drawn && camera_option(o))
+    return args_usage_error(&command, "%s is for pictures and films (.png, .ppm, .mp4, .gif)", camera_option(o));
   if (o->def.fps > 0 && kind != ABD_EXPORT_FILM) return args_usage_error(&command, "--fps is for films (.mp4, .gif)");
   int code = read_table(o, kind == ABD_EXPORT_TABLE);
   return code == ARGS_GO_ON ? read_view(o) : code;

@@ -164,6 +164,13 @@ static bool fail_no_scene(const char *path, SceneError *error) {
                     path, why);
 }
 
+/* Options of robots would have no effect. A scene that includes robots has keys for them. */
+static bool check_no_robot_options(const char *path, const SceneOptions *o, SceneError *error) {
+  const char *given = !o ? NULL : o->geometry ? "--geometry" : o->base ? "--base" : o->keyframe ? "--keyframe" : NULL;
+  if (!given && o && o->hold) given = "--hold";
+  return !given || scene_fail(error, "%.500s: %s is for robots (.urdf, .xml) given alone", path, given);
+}
+
 Scene *scene_load(const char *const *path, int path_count, const SceneOptions *options, SceneError *error) {
   FileBytes file;
   if (path_count < 1) {
@@ -171,6 +178,7 @@ Scene *scene_load(const char *const *path, int path_count, const SceneOptions *o
     return NULL;
   }
   if (path_count == 1 && robot_knows(path[0])) return load_robot(path[0], options, error);
+  if (!check_no_robot_options(path[0], options, error)) return NULL;
   for (int i = 0; i < path_count; i++) {
     if (path_count > 1 && !mesh_extension_known(path[i])) {
       scene_fail(error, "%.500s: expected a mesh file (.obj, .stl, .ply, .off): several files are taken as meshes",

@@ -45,6 +45,10 @@ expect 2 "expected one %d" "$abd" export missing.abd -o x%s.obj
 expect 2 "expected one %d" "$abd" export missing.abd -o x%d%d.obj
 expect 2 "size: expected" "$abd" export missing.abd -o x.ppm --size 9999999x3
 expect 2 "view: expected" "$abd" export missing.abd -o x.ppm --view up
+expect 2 "body is for pictures and films" "$abd" export missing.abd -o x.csv --body low
+expect 2 "zoom is for pictures and films" "$abd" export missing.abd -o x.obj --zoom 2
+expect 2 "scene.json: --hold is for robots" "$abd" run scene.json --hold
+expect 2 "scene.json: --geometry is for robots" "$abd" check scene.json --geometry visual
 echo '{ "version": 1, "bodies": [] }' >none.json
 expect 2 "none.json: the scene has no bodies" "$abd" run none.json
 expect 1 "none.json: problem: the scene has no bodies" "$abd" check none.json

@@ -532,7 +532,7 @@ typedef struct AbdJointReading {
   double angle, travel;       /* both if the kind has them */
   double force[3], torque[3]; /* [N, N m] that keep the joint, on a, about its anchor; the opposite on b */
   double effort;              /* [N m or N] of the drive on the coordinate in the last step */
-  double passive;             /* [N m or N] of spring, damper, dry friction and limits */
+  double passive;             /* [N m or N] of spring, damper, dry friction and limits; a rope's tension is negative */
   double residual;            /* [m] largest gap left: of anchors, and of directions at one body radius from them */
   double point[3], axis[3];   /* present anchor of a and axis */
 } AbdJointReading;

@@ -401,6 +401,15 @@ static void mesh_files_alone(void **state) {
   if (!s) fail_msg("%s", error.text);
   assert_int_equal(scene_note_count(s), 0);
   scene_destroy(s);
+  const char *pair = write_file("pair.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+                                            "v 2 0 0\nv 3 0 0\nv 2 1 0\nv 2 0 1\nf 5 7 6\nf 5 6 8\nf 6 7 8\nf 5 8 7\n"
+                                            "v 0.1 0.1 0.1\nv 0.2 0.1 0.1\nv 0.1 0.2 0.1\nv 0.1 0.1 0.2\n" /* a hole */
+                                            "f 9 10 11\nf 9 12 10\nf 10 12 11\nf 9 11 12\n");
+  s = scene_load(&pair, 1, NULL, &error);
+  if (!s) fail_msg("%s", error.text);
+  assert_int_equal(scene_note_count(s), 1);
+  assert_non_null(strstr(scene_note(s, 0), "pair.obj has 2 separate pieces, which move as one body"));
+  scene_destroy(s);
   const char *mixed[2] = {a, "scene.json"};
   assert_null(scene_load(mixed, 2, NULL, &error));
   assert_non_null(strstr(error.text, "scene.json: expected a mesh file"));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/disjoint.h"
 #include "scene/json_node.h"
 #include "scene/shape.h"
 
@@ -35,6 +36,56 @@ static double diagonal(const Box *box) {
   return sqrt(x * x + y * y + z * z);
 }
 
+/* ---- Pieces ---- */
+
+enum { PIECE_LIMIT = 1000 }; /* boxes are compared in pairs */
+
+/* The boxes of the connected pieces of the triangles; their number, or 0 if there are too many or memory is out. */
+static size_t find_pieces(const MeshData *mesh, Box *piece) {
+  size_t count = 0;
+  uint32_t *parent = malloc((mesh->vertex_count + 1) * sizeof *parent), *number = calloc(mesh->vertex_count + 1, 4);
+  bool ok = parent && number;
+  for (size_t v = 0; ok && v < mesh->vertex_count; v++) parent[v] = (uint32_t)v;
+  for (size_t t = 0; ok && t < mesh->triangle_count; t++)
+    for (int k = 1; k < 3; k++) disjoint_join(parent, mesh->triangle[3 * t], mesh->triangle[3 * t + k]);
+  for (size_t k = 0; ok && k < 3 * mesh->triangle_count; k++) {
+    uint32_t v = mesh->triangle[k], root = disjoint_root(parent, v);
+    const double *x = mesh->vertex + 3 * (size_t)v;
+    if (!number[root] && (ok = count < PIECE_LIMIT)) {
+      piece[count] = (Box){{x[0], x[1], x[2]}, {x[0], x[1], x[2]}};
+      number[root] = (uint32_t)++count;
+    }
+    for (int c = 0; ok && c < 3; c++) {
+      Box *box = &piece[number[root] - 1];
+      box->low[c] = fmin(box->low[c], x[c]), box->high[c] = fmax(box->high[c], x[c]);
+    }
+  }
+  free(parent), free(number);
+  return ok ? count : 0;
+}
+
+/* Groups of pieces whose boxes do not meet: the parts of an assembly in one file, not the shells of a hollow part. */
+static size_t count_separate(const MeshData *mesh) {
+  Box *piece = malloc(PIECE_LIMIT * sizeof *piece);
+  uint32_t parent[PIECE_LIMIT];
+  size_t count = piece ? find_pieces(mesh, piece) : 0, groups = 0;
+  for (size_t i = 0; i < count; i++) parent[i] = (uint32_t)i;
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < i; j++)
+      if (boxes_meet(&piece[i], &piece[j])) disjoint_join(parent, (uint32_t)i, (uint32_t)j);
+  for (size_t i = 0; i < count; i++) groups += parent[i] == i;
+  free(piece);
+  return groups;
+}
+
+static void note_pieces(Scene *scene, const char *path, const MeshData *mesh) {
+  size_t count = count_separate(mesh);
+  if (count > 1)
+    scene_add_note(scene,
+                   "%.300s has %zu separate pieces, which move as one body; a file for each makes them %zu bodies",
+                   path, count, count);
+}
+
 static bool add_part(Scene *scene, const char *path, double scale, SceneError *error) {
   MeshData data;
   const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -42,6 +93,7 @@ static bool add_part(Scene *scene, const char *path, double scale, SceneError *e
   if (mesh < 0) {
     if (!mesh_load(path, &data, error)) return false;
     scene_note_mesh(scene, path, &data);
+    note_pieces(scene, path, &data);
     for (size_t i = 0; i < 3 * data.vertex_count; i++) data.vertex[i] *= scale;
     mesh = scene_add_mesh(scene, path, base, &data);
   }

@@ -219,11 +219,11 @@ void cpu_destroy(void *backend) {
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
   if (cpu->domain) cpu->domain->destroy(cpu->domain->self); /* the model is its own */
-  void *array[] = {cpu->coupling,      cpu->active,    cpu->diagonal,       cpu->move,         cpu->path_length,
-                   cpu->left,          cpu->pair_of,   cpu->pair_acts,      cpu->pair_couples, cpu->partial,
-                   cpu->surface,       cpu->sums,      cpu->cluster,        cpu->cluster_root, cpu->limiting,
-                   cpu->end_slope,     cpu->pair_part, cpu->pair_cost,      cpu->body_part,    cpu->pair_far,
-                   cpu->cluster_chunk, cpu->soft_part, cpu->soft_part_share};
+  void *array[] = {cpu->coupling,      cpu->active,       cpu->diagonal,  cpu->move,           cpu->path_length,
+                   cpu->left,          cpu->pair_of,      cpu->pair_acts, cpu->pair_couples,   cpu->partial,
+                   cpu->surface,       cpu->sums,         cpu->cluster,   cpu->cluster_root,   cpu->limiting,
+                   cpu->end_slope,     cpu->pair_part,    cpu->pair_cost, cpu->body_part,      cpu->pair_far,
+                   cpu->cluster_chunk, cpu->cluster_part, cpu->soft_part, cpu->soft_part_share};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

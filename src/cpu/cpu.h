@@ -88,9 +88,10 @@ typedef struct Cpu {
   double *diagonal;        /* 12x12 per moving stiff body */
   struct Cluster *cluster; /* see cpu/settle.c */
   struct SettleChunk *cluster_chunk;
-  Segments cluster_blocks; /* blocks by cluster */
-  int *cluster_root;       /* per block, three times */
-  int cluster_capacity, cluster_chunk_capacity, cluster_root_capacity;
+  struct Cluster *cluster_part; /* of chunks */
+  Segments cluster_blocks;      /* blocks by cluster */
+  int *cluster_root;            /* per block, three times */
+  int cluster_capacity, cluster_chunk_capacity, cluster_part_capacity, cluster_root_capacity;
   int failed;      /* a pair that failed, -1: none */
   bool broken_off; /* the last step did not finish */
   bool uncovered;  /* a pair's list did not cover the last bound */

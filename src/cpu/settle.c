@@ -41,6 +41,9 @@ static bool find_clusters(Cpu *cpu, Settle *s) {
     return false;
   s->cluster = cpu->cluster;
   s->chunk = cpu->cluster_chunk;
+  if (!mem_reserve((void **)&cpu->cluster_part, &cpu->cluster_part_capacity, settle_number_parts(s), sizeof(Cluster)))
+    return false;
+  s->part = cpu->cluster_part;
   if (s->count) memset(s->cluster, 0, (size_t)s->count * sizeof *s->cluster);
   return true;
 }

@@ -12,7 +12,7 @@ bool islands_init(Islands *s, const Model *model) {
   *s = (Islands){.model = model};
   size_t most_islands = (size_t)model->body_count; /* a soft body's vertices are in one */
   s->island = mem_zeroed(most_islands, sizeof(Island));
-  s->merged = mem_alloc(most_islands, sizeof(Island));
+  s->merged = mem_zeroed(most_islands, sizeof(Island));
   s->of = mem_zeroed(n, sizeof(int));
   s->parent = mem_alloc(n, sizeof(int));
   s->first_body = mem_alloc(n, sizeof(int));
@@ -230,6 +230,12 @@ static void set_roots(Islands *s) {
   }
 }
 
+static void swap_arrays(Islands *s) {
+  Island *t = s->island;
+  s->island = s->merged;
+  s->merged = t;
+}
+
 static bool build_linked(Islands *s, bool keep, int old_count) {
   if (!s->link->unite(s->link->self, s->parent)) return false;
   number_linked(s);
@@ -239,9 +245,7 @@ static bool build_linked(Islands *s, bool keep, int old_count) {
   if (keep && !s->link->carry(s->link->self, s, old_count)) return false;
   for (int k = 0; keep && k < s->count; k++) s->merged[k].shared = false;
   if (keep) set_roots(s);
-  Island *t = s->island;
-  s->island = s->merged;
-  s->merged = t;
+  swap_arrays(s);
   for (int k = 0; k < s->count; k++) s->island[k].body_count = s->member.first[k + 1] - s->member.first[k];
   return s->link->count(s->link->self, s);
 }
@@ -254,6 +258,7 @@ static void list(Islands *s, bool keep) {
 bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2], bool keep) {
   const Model *m = s->model;
   int old_count = keep ? s->count : 0;
+  if (!keep) swap_arrays(s); /* new islands take the place of the old: pages of the other array stay untouched */
   for (int k = 0; k < old_count; k++) s->first_body[k] = s->member.item[s->member.first[k]];
   for (int i = 0; i < m->block_count; i++) s->parent[i] = -1; /* has no unknowns */
   for (int j = 0; j < m->moving_count; j++) s->parent[m->moving[j]] = m->moving[j];
@@ -272,9 +277,7 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
     for (int k = 0; k < s->count; k++) s->merged[k].body_count = 0;
     carry_over(s, old_count);
   }
-  Island *t = s->island;
-  s->island = s->merged;
-  s->merged = t;
+  swap_arrays(s);
   if (built) set_members(s);
   list(s, keep);
   for (int k = 0; k < m->soft_count; k++) { /* pairs name the soft body, not its vertices */

@@ -159,6 +159,13 @@ static bool has_several_chunks(const Settle *s, int cluster) {
   return s->members->first[cluster + 1] - s->members->first[cluster] > SEGMENT_CHUNK;
 }
 
+int settle_number_parts(Settle *s) {
+  int count = 0;
+  for (int k = 0; k < s->members->chunk_count; k++)
+    if (has_several_chunks(s, s->members->chunk[k].segment)) s->chunk[k].part = count++;
+  return count;
+}
+
 static bool is_first_chunk(const Settle *s, int chunk) {
   return s->members->chunk[chunk].first == s->members->first[s->members->chunk[chunk].segment];
 }
@@ -186,9 +193,9 @@ void settle_add_chunk(Settle *s, int k) {
   bool several = has_several_chunks(s, chunk.segment);
   sum->given = (GivenWork){0, 0, 0};
   sum->script = sum->rest = 0;
-  if (several) memset(&sum->part, 0, sizeof sum->part);
-  for (int e = chunk.first; e < chunk.end; e++)
-    add_block(s, s->members->item[e], several ? &sum->part : &s->cluster[chunk.segment], sum);
+  Cluster *c = several ? &s->part[sum->part] : &s->cluster[chunk.segment];
+  if (several) memset(c, 0, sizeof *c);
+  for (int e = chunk.first; e < chunk.end; e++) add_block(s, s->members->item[e], c, sum);
 }
 
 void settle_join_chunks(Settle *s) {
@@ -200,7 +207,7 @@ void settle_join_chunks(Settle *s) {
     work[ABD_WORK_FORCES] += sum->given.forces;
     work[ABD_WORK_DAMPING] += sum->given.drag;
     work[ABD_WORK_SCRIPTS] += sum->script;
-    if (has_several_chunks(s, cluster)) cluster_join(&s->cluster[cluster], &sum->part);
+    if (has_several_chunks(s, cluster)) cluster_join(&s->cluster[cluster], &s->part[sum->part]);
   }
 }
 

@@ -11,7 +11,7 @@
 
 /* A chunk of the blocks of a cluster. */
 typedef struct SettleChunk {
-  Cluster part;    /* their sums if the cluster has several chunks */
+  int part;        /* index of their sums if the cluster has several chunks */
   GivenWork given; /* [J] on them, and by their scripts */
   double script;
   double rest;   /* [J] of the cluster, in its first chunk */
@@ -34,6 +34,7 @@ typedef struct Settle {
   int count;         /* of clusters */
   Segments *members; /* the own moving blocks by cluster */
   SettleChunk *chunk;
+  Cluster *part; /* sums of chunks, see settle_number_parts */
 } Settle;
 
 /* Did the pair act in the step? */
@@ -51,6 +52,8 @@ void settle_add_pair(Settle *settle, int k, const double work[2], bool counts);
 void settle_add_soft(Settle *settle); /* without their energies */
 /* Where the change of a soft body's elastic energy is to be added [J]; NULL if no block of it moves here. */
 double *settle_soft_gain(Settle *settle, int soft);
+/* Numbers the chunks of clusters with several ones, and counts them: most clusters are one body in flight. */
+int settle_number_parts(Settle *settle);
 /* Adds the blocks: of a chunk, in any order of the chunks; then of all chunks to clusters and report. */
 void settle_add_chunk(Settle *settle, int chunk);
 void settle_join_chunks(Settle *settle);

@@ -9,57 +9,60 @@
 
 /* ---- loads ---- */
 
-/* [us] on a core of a Xeon, measured on nets and a pile. Of each of Newton's iterations: by pairs that act, by the
- * triangles of their bodies (tests of boxes), by their contacts (one distance, a tenth to one continuous test), and by
- * bodies: those that act, and all. Of each iteration of conjugate gradients: by bodies that act. Other pairs cost as
- * much as one iteration. */
-static const double acting_pair = 0.8, triangle = 0.002, contact = 3, body_newton = 2, body_solve = 0.05,
-                    body_idle = 0.2;
+/* [us] on a core of a Xeon, fitted to the processor times of ranks of a pile and a net. Of each of Newton's iterations:
+ * by bodies that its systems have, by pairs with contact or friction, by the triangles of their smaller mesh and their
+ * contacts. Of each iteration of conjugate gradients: by bodies of islands that ranks share. Of a step: by other pairs,
+ * and by bodies.
+ *
+ * All bodies count as if they took part in all iterations. Islands end at different ones, but those of one step say
+ * nothing about those of the next: in a pile the correlation was -0.6 to 0.5. */
+static const double acting_pair = 1.6, triangle = 0.02, contact = 0.8, body_newton = 4, body_solve = 0.05,
+                    body_step = 8;
 
 static bool acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0; }
 
-static double pair_load_of(const Model *m, const Pair *p, int iterations) {
-  const Mesh *a = &m->mesh[m->body[p->a].mesh], *b = &m->mesh[m->body[p->b].mesh];
-  double once = acting_pair + triangle * (a->triangle_count + b->triangle_count) + contact * p->contact.count;
-  return once * (acts(p) ? 1 + iterations : 1);
+static double pair_load_of(const Part *s, const Pair *p) {
+  const Model *m = s->model;
+  int a = m->mesh[m->body[p->a].mesh].triangle_count, b = m->mesh[m->body[p->b].mesh].triangle_count;
+  if (!acts(p)) return acting_pair;
+  return (acting_pair + triangle * (a < b ? a : b) + contact * p->contact.count) * (1 + s->cpu->report->iterations);
+}
+
+/* Of a body that acts, besides its pairs. */
+static double acting_body_load(const Part *s, int body) {
+  const AbdStepReport *r = s->cpu->report;
+  const Island *island = island_of_body(s->cpu->islands, body);
+  return body_newton * r->iterations + (island->shared ? body_solve * r->linear_iterations : 0);
 }
 
 static void add_load(Part *s, int body, double load, bool acting) {
   if (!s->own[body]) return;
   s->load[body] += (float)(0.5 * load);
   *(acting ? &s->now.acting : &s->now.idle) += load;
-  if (acting) s->acts[body] = true;
 }
 
 /* A pair's load is that of its bodies in halves, also if two ranks evaluate it. */
-static void add_pair(Part *s, int k, int iterations) {
+static void add_pair(Part *s, int k) {
   const int *body = s->cpu->pairs.body[k];
   const Pair *p = pairs_at(&s->cpu->pairs, k);
-  double half = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0 ? 0.5 : 1;
+  double half = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0 ? 0.5 : 1, load = half * pair_load_of(s, p);
   for (int side = 0; side < 2; side++) {
-    add_load(s, body[side], half * pair_load_of(s->model, p, iterations), acts(p));
+    add_load(s, body[side], load, acts(p));
     if (s->own[body[side]]) s->now.contacts += half * p->contact.count;
   }
 }
 
-/* Of a body that acts, besides its pairs. */
-static double acting_body_load(const AbdStepReport *r) {
-  return body_newton * r->iterations + body_solve * r->linear_iterations;
-}
-
 /* The mean over steps, each with half of the weight of the next. */
 void part_update_loads(Part *s) {
-  const AbdStepReport *r = s->cpu->report;
-  double acting = acting_body_load(r);
   s->now = (PartLoad){0};
-  for (int k = 0; k < s->own_count; k++) s->load[s->own_body[k]] *= 0.5F, s->acts[s->own_body[k]] = false;
-  for (int k = 0; k < s->cpu->pairs.count; k++) add_pair(s, k, r->iterations);
   for (int k = 0; k < s->own_count; k++) {
     int i = s->own_body[k];
-    add_load(s, i, 1 + body_idle * r->iterations, false);
+    s->load[i] *= 0.5F;
     s->now.bodies += s->acts[i];
-    if (s->acts[i]) add_load(s, i, acting, true);
+    add_load(s, i, body_step, false);
+    if (s->acts[i]) add_load(s, i, acting_body_load(s, i), true);
   }
+  for (int k = 0; k < s->cpu->pairs.count; k++) add_pair(s, k);
 }
 
 /* ---- the graph ---- */
@@ -79,34 +82,12 @@ typedef struct GraphRecord {
  * evenly: the load of what acts is a second weight. */
 enum { WEIGHTS = 2, LEAST_CONTACTS = 20, WEIGHT_SCALE = 20 };
 
-/* Of each own body in this step. */
-static void sum_acting(const Part *s, float *acting) {
-  const Pairs *pairs = &s->cpu->pairs;
-  const AbdStepReport *r = s->cpu->report;
-  for (int k = 0; k < pairs->count; k++) {
-    const int *body = pairs->body[k];
-    const Pair *p = pairs_at(pairs, k);
-    if (!acts(p)) continue;
-    double half = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0 ? 0.5 : 1;
-    float load = (float)(half * pair_load_of(s->model, p, r->iterations));
-    for (int side = 0; side < 2; side++)
-      if (s->own[body[side]]) acting[body[side]] += load;
-  }
-  for (int k = 0; k < s->own_count; k++) {
-    int i = s->own_body[k];
-    if (s->acts[i]) acting[i] += (float)acting_body_load(r);
-  }
-}
-
 static bool put_bodies(Part *s) {
-  float *acting = mem_zeroed((size_t)s->model->body_count, sizeof *acting);
-  bool good = acting && part_open(s);
-  if (good) sum_acting(s, acting);
+  bool good = part_open(s);
   for (int k = 0; good && k < s->own_count; k++) {
     int i = s->own_body[k];
-    good = part_put(s, &(GraphRecord){i, -1, s->load[i], acting[i]}, sizeof(GraphRecord));
+    good = part_put(s, &(GraphRecord){i, -1, s->load[i], s->acts[i] ? s->load[i] : 0}, sizeof(GraphRecord));
   }
-  mem_free(acting);
   return good;
 }
 

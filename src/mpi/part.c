@@ -220,6 +220,7 @@ static Outcome part_begin(void *self, Cpu *cpu) {
   if (!stage_failed(outcome) && !s->divided) outcome = stage_from(divide_first(s, cpu->work.state));
   if (stage_failed(outcome)) return outcome;
   list_own(s);
+  for (int k = 0; k < s->own_count; k++) s->acts[s->own_body[k]] = false;
   s->waited = ranks_waited();
   s->view = *s->model;
   s->view.moving = s->own_body;

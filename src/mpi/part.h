@@ -84,7 +84,7 @@ typedef struct Part {
   size_t *contact_first;
   State *after;       /* while a step ends */
   float *load;        /* per body */
-  bool *acts;         /* per own body: in a pair with contact or friction */
+  bool *acts;         /* per own body: one of Newton's systems in this step has it */
   PartLoad now, all;  /* of this step; of all ranks */
   double mean_load;   /* of a rank */
   double imbalance;   /* load of the busiest ranks, by what acts and by the rest, over the mean */

@@ -290,6 +290,7 @@ Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised) {
   Outcome own = pivots < 0 ? stage_not_finite(-1) : stage_from(cpu->corrects || prepare(s));
   Outcome outcome = ranks_meet(MEET_SOLVE, own);
   if (stage_failed(outcome)) return outcome;
+  for (int k = 0; !cpu->corrects && k < cpu->active_count; k++) s->acts[cpu->active[k]] = true;
   int iterations;
   bool by_petsc = cpu->model->def.solver.ranks_linear == ABD_RANKS_LINEAR_PETSC;
   if (!(by_petsc ? iterate_by_petsc : iterate)(s, cpu->system.right, &iterations)) *raised = true;

@@ -186,12 +186,16 @@ static Affine strayed(Draw *d, const Affine *q, double far) {
   return affine(add(q->n[0], draw_vec3(d, far)), mat3_mul(mat3_exp(draw_vec3(d, far)), affine_linear(q)));
 }
 
+static void move_both(const Path *p, PathLength *length, const Affine q[2]) {
+  for (int k = 0; k < 2; k++) path_length_move(length, &cast.model, k ? p->pair.b : p->pair.a, &q[k]);
+}
+
 /* Evaluates a pair with path lengths and one without. */
 static void check_eval(Path *p, PathLength *length, const Affine q[2]) {
   Pair fresh = {.a = p->pair.a, .b = p->pair.b, .slot = 1, .stiffness = p->pair.stiffness, .margin = p->pair.margin};
   ContactScene scene = p->scene;
   scene.path_length = NULL;
-  for (int k = 0; k < 2; k++) path_length_move(length, &cast.model, k ? p->pair.b : p->pair.a, &q[k]);
+  move_both(p, length, q);
   pair_eval(&p->pair, &p->scene, &q[0], &q[1]);
   pair_eval(&fresh, &scene, &q[0], &q[1]);
   if (p->pair.contact.count != fresh.contact.count || memcmp(&p->pair.min_gap, &fresh.min_gap, sizeof(double)) != 0 ||
@@ -203,13 +207,24 @@ static void check_eval(Path *p, PathLength *length, const Affine q[2]) {
   shelf_remove(&fresh);
 }
 
+/* Measures the pair at poses at which it has not been evaluated. */
+static void measure(Path *p, PathLength *length, const Affine q[2]) {
+  move_both(p, length, q);
+  pair_bound(&p->pair, &p->scene, q, p->d);
+}
+
 /* Wanders by small steps, sometimes by one large one of both, and ends at the path's start, looked at there or not. */
 static void stroll(Draw *d, Path *p, PathLength *length) {
   double small = p->scene.range * draw_decades(d, -4, 0.7);
   Affine at[2];
   p->pair.margin = p->scene.range * draw_decades(d, -2, 1.5);
   for (int step = draw_int(d, 6); step > 0; step--) {
-    for (int k = 0; k < 2; k++) at[k] = strayed(d, &p->q[k], step == 4 ? 0.1 : k && step % 2 ? 0 : small);
+    Vec3 both = draw_vec3(d, step % 3 == 2 ? draw_decades(d, -3, 3) : 0); /* a way that they go together */
+    for (int k = 0; k < 2; k++) {
+      at[k] = strayed(d, &p->q[k], step == 4 ? 0.1 : k && step % 2 ? 0 : small);
+      at[k].n[0] = add(at[k].n[0], both);
+    }
+    if (draw_int(d, 2)) measure(p, length, at);
     check_eval(p, length, at);
     p->pair.stiffness = draw(d, 1, 2);
     if (draw_int(d, 2)) check_eval(p, length, at); /* once more, stiffer */
@@ -257,6 +272,47 @@ static void test_path_lengths_clear_only_what_is_clear(void **state) {
   assert_int_equal(wrong, 0);
 }
 
+/* Between any two poses the corners of a's box move by no more than the records of a full evaluation and of a later
+ * measurement say. Steps of all sizes, of one body or of both, also far away together. */
+static void test_motions_are_no_longer_than_told(void **state) {
+  Draw d = {5};
+  double tightest = INFINITY;
+  int records = 0;
+  (void)state;
+  for (int k = 0; k < rounds(12000); k++) {
+    Path p;
+    PathLength length[2 * KIND_COUNT] = {0};
+    if (!draw_path(&d, k, &p)) continue;
+    const Mesh *mesh = &cast.model.mesh[cast.model.body[p.pair.a].mesh];
+    PairCache *cache = pair_cache(&p.pair, &p.scene);
+    Affine at[2] = {p.q[0], p.q[1]}, then[2] = {p.q[0], p.q[0]};
+    p.scene.path_length = length;
+    pair_query_begin(&p.pair, &p.scene, &at[0], &at[1], 1);
+    cache->listed = true;
+    for (int step = 0; step < 4; step++) {
+      double far = draw_decades(&d, -6, 0.5);
+      for (int i = 0; i < 2; i++)
+        if (draw_int(&d, 3)) at[i] = strayed(&d, &at[i], far);
+      Vec3 both = draw_vec3(&d, draw_int(&d, 2) ? draw_decades(&d, -3, 3) : 0);
+      for (int i = 0; i < 2; i++) at[i].n[0] = add(at[i].n[0], both);
+      move_both(&p, length, at);
+      Affine t = affine_relative(&at[0], &at[1]);
+      double rel = pair_displacement(mesh, &cache->ref, &t);
+      if (step == 0) cache_set_full(cache, &p.pair, &p.scene, rel, 1);
+      if (step == 1) cache_set_mark(cache, &p.pair, &p.scene, rel, 2);
+      if (step < 2) then[step] = t;
+      double told[2] = {cache_motion(cache, &p.pair, &p.scene), cache_mark_motion(cache, &p.pair, &p.scene)};
+      for (int r = 0; r < 2 && step > r; r++, records++) {
+        double moved = pair_displacement(mesh, &then[r], &t), lost = 1e-13 * (norm(at[0].n[0]) + norm(at[1].n[0]));
+        if (moved > lost) tightest = least(tightest, told[r] / (moved - lost));
+      }
+    }
+    shelf_remove(&p.pair);
+  }
+  print_message("%d motions, told %.6g of themselves at least\n", records, tightest);
+  assert_true(records > 1000 && tightest >= 1 && tightest < 1.5);
+}
+
 /* The farthest motion of a corner of a box, corner by corner. */
 static double corner_motion(Box box, const Affine *t0, const Affine *t1) {
   double far = 0;
@@ -293,6 +349,7 @@ int main(void) {
       cmocka_unit_test(test_bound_is_safe_and_not_early),
       cmocka_unit_test(test_bound_does_not_depend_on_the_list),
       cmocka_unit_test(test_path_lengths_clear_only_what_is_clear),
+      cmocka_unit_test(test_motions_are_no_longer_than_told),
       cmocka_unit_test(test_displacement_is_that_of_the_farthest_corner),
   };
   return cmocka_run_group_tests(tests, start, stop);

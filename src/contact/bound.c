@@ -46,10 +46,12 @@ static PairSweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[
 
 /* Measures the motion since the list was made and since the last full evaluation. */
 static void sweep_motion(PairSweep *p) {
-  const PairCache *c = p->cache;
+  PairCache *c = p->cache;
   Sweep *s = &p->s;
   s->moved = p->at_pose ? cache_motion(c, p->pair, p->scene) : INFINITY;
-  if (c->listed) s->rel = s->moved == 0 ? c->full.rel : pair_displacement(p->mesh_a, &c->ref, &s->from);
+  if (!c->listed) return;
+  s->rel = s->moved == 0 ? c->full.rel : pair_displacement(p->mesh_a, &c->ref, &s->from);
+  if (p->at_pose) cache_set_mark(c, p->pair, p->scene, s->rel, cache_near(c, s->moved, s->rel));
 }
 
 static void sweep_measure(PairSweep *p) {
@@ -71,7 +73,7 @@ static void sweep_measure(PairSweep *p) {
 static void bound_rates(const PairSweep *p, double moved, double *rate, double *turn) {
   const PathLength *a = &p->scene->path_length[p->pair->a], *b = &p->scene->path_length[p->pair->b];
   double spread = b->ahead.turn > 0 ? b->ahead.turn * (p->cache->extent + moved) : 0;
-  *rate = (a->ahead.corner + b->ahead.shift + spread) * (1 + 1e-9);
+  *rate = (norm(sub(a->ahead.mid, b->ahead.origin)) + a->ahead.spread + spread) * (1 + 1e-9);
   *turn = b->ahead.turn / b->stretch;
 }
 
@@ -84,15 +86,15 @@ static bool is_idle(const Pair *p) {
 PairAhead pair_clear(Pair *pair, const ContactScene *scene) {
   PairSweep s = {.pair = pair, .cache = pair_cache(pair, scene), .scene = scene};
   if (pair->soft || !s.cache->listed) return PAIR_UNCLEAR;
-  double moved = cache_motion(s.cache, pair, scene),
-         d = scene->path_length[pair->b].stretch * (s.cache->full.near - moved);
+  double moved = cache_mark_motion(s.cache, pair, scene),
+         d = scene->path_length[pair->b].stretch * (s.cache->mark.near - moved);
   double separation = pair_separation(pair, scene), rate, turn;
-  bound_rates(&s, s.cache->full.rel + moved, &rate, &turn);
+  bound_rates(&s, s.cache->mark.rel + moved, &rate, &turn);
   bool far = d - (rate + turn * d) > (separation + scene->range) * (1 + 1e-6);
   if (!far && pair->contact.count == 0 && pair_contacts_valid(pair, scene)) d = most(d, separation + scene->range);
   if (!(d - sweep_floor(separation, scene->range) >= rate + turn * d)) return PAIR_UNCLEAR;
-  pair->bound = 1;
-  pair->needs_cover = false;
+  if (pair->bound != 1) pair->bound = 1; /* not written: it stays in all caches */
+  if (pair->needs_cover) pair->needs_cover = false;
   return far && is_idle(pair) ? PAIR_FAR : PAIR_CLEAR;
 }
 
@@ -154,7 +156,7 @@ static void contacts_bound(const PairSweep *p) {
  * the floor? Points of a turning half-space are at any distance, so its motion must be measured. */
 static bool others_stay(PairSweep *p) {
   Sweep *s = &p->s;
-  bound_rates(p, p->cache->full.rel + cache_motion(p->cache, p->pair, p->scene), &s->rate, &s->turn);
+  bound_rates(p, p->cache->mark.rel + cache_mark_motion(p->cache, p->pair, p->scene), &s->rate, &s->turn);
   return !(s->half_space && s->turn > 0) && sweep_stays(s, s->separation + s->range, 1);
 }
 

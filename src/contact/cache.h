@@ -18,7 +18,11 @@
  *    since then (cache_motion) bounds the motion of a in b's rest frame, so at the current poses every distance is at
  *    least near - m. A new list invalidates it.
  *
- * 4. Candidates with a soft side, if `listed`: every stencil that comes within reach on or near the straight path that
+ * 4. The last measurement, if mark.serial is not 0: as a full evaluation, but for the single candidates. Whenever rel is
+ *    computed at the current poses, it gives a lower bound of all distances there (cache_near), which is stored with the
+ *    path lengths. So a pair that falls or rides with its neighbours is measured once, not as often as it is asked for.
+ *
+ * 5. Candidates with a soft side, if `listed`: every stencil that comes within reach on or near the straight path that
  *    is stored in `path` and `vertex`, each with its distance `dist` at the start of that path. They are valid for
  *    poses near that path (path_covers), and for straight paths near it (path_suffices).
  *
@@ -30,10 +34,12 @@
 
 #include "contact/pair.h"
 
-/* The last evaluation that tested all candidates. */
+/* The last evaluation that tested all candidates, or measurement. */
 typedef struct FullEval {
   uint64_t serial[2]; /* pose serials of a and b; 0 = none */
-  Motion length;      /* path lengths: corner of a, shift and turn of b */
+  Vec3 apart;         /* a's centre less b's origin */
+  double spread;      /* path lengths: of a */
+  double turn;        /* of b */
   double rel;         /* motion since the list was made */
   double near;        /* lower bound of all distances, in b's rest metric */
 } FullEval;
@@ -52,6 +58,7 @@ typedef struct PairCache {
   Range candidate; /* Candidate */
   double radius;   /* of the list */
   double extent;   /* how far from b's origin a's box reached at T_ref */
+  FullEval mark;   /* see 4 */
   FullEval full;
   uint64_t valid[2]; /* pose serials of a and b for which the pair's contacts are valid; 0 = not valid */
   Affine ref;        /* T_ref */
@@ -83,6 +90,11 @@ bool pair_contacts_valid(const Pair *pair, const ContactScene *scene);
 void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near);
 /* An upper bound of the motion since the last full evaluation, in b's rest frame; INFINITY if there is none. */
 double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene);
+/* The same since the last measurement. */
+double cache_mark_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene);
+/* Records a measurement at the poses in scene->path_length, if it tells more than the last one: rel, the motion since
+ * the list was made, and the lower bound of all distances. */
+void cache_set_mark(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near);
 /* A lower bound of all distances in b's rest metric, from the last full evaluation; -INFINITY if there is none. moved:
  * an upper bound of the motion since then; rel: the motion since the list was made, which bounds it too. Bodies that
  * move together have long paths, but rel is small. */

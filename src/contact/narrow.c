@@ -141,7 +141,7 @@ static bool may_touch(Narrow *n, bool at_pose, double *reach, double *motion) {
   *reach = (n->range + n->separation) / stretch * (1 + 1e-9);
   cache->valid[0] = at_pose ? length[pair->a].serial : 0;
   cache->valid[1] = at_pose ? length[pair->b].serial : 0;
-  return !(cache->full.near - *motion > *reach);
+  return !(at_pose && cache->mark.near - cache_mark_motion(cache, pair, n->scene) > *reach);
 }
 
 static void eval_by_list(Narrow *n) {
@@ -172,7 +172,7 @@ static bool eval_far(Pair *pair, const ContactScene *scene, const Affine *qa, co
   const PathLength *length = scene->path_length;
   PairCache *cache = pair_cache(pair, scene);
   double reach = (scene->range + pair_separation(pair, scene)) / length[pair->b].stretch * (1 + 1e-9);
-  if (!(cache->full.near - cache_motion(cache, pair, scene) > reach)) return false;
+  if (!(cache->mark.near - cache_mark_motion(cache, pair, scene) > reach)) return false;
   cache->valid[0] = length[pair->a].serial;
   cache->valid[1] = length[pair->b].serial;
   pair->contact.count = pair->acting = 0;
@@ -216,7 +216,9 @@ EvalPlan pair_plan(Pair *pair, const ContactScene *scene, const Affine *qa, cons
   if (!plan.wanted) return plan;
   plan.t = affine_relative(qa, qb);
   plan.rel = list_motion(&n, &plan.t);
-  plan.wanted = !(cache_near(n.cache, INFINITY, plan.rel) > plan.reach);
+  double near = cache_near(n.cache, motion, plan.rel);
+  if (plan.at_pose && n.cache->listed) cache_set_mark(n.cache, pair, scene, plan.rel, near);
+  plan.wanted = !(near > plan.reach);
   if (!plan.wanted) return plan;
   plan.rel = cover_reach(&n, plan.rel, plan.reach, &plan.search);
   plan.covered = n.cache->radius - plan.rel;

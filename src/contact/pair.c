@@ -20,16 +20,21 @@ void pair_order(const Model *model, int *a, int *b) {
  * half an edge. Opposite corners have |m + e|^2 and |m - e|^2, whose larger one is |m|^2 + |e|^2 + 2 |m.e|. Ten
  * products suffice, and the largest of the four sums has no cancellation. Pairs without contact spend most of their
  * time here. */
-double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
-  const Affine d = affine_sub(*t1, *t0);
-  const Vec3 mid = scale(0.5, add(a->box.lo, a->box.hi)), half = scale(0.5, sub(a->box.hi, a->box.lo));
-  const Vec3 m = affine_point(&d, mid);
-  const Vec3 u = scale(half.x, d.n[1]), v = scale(half.y, d.n[2]), w = scale(half.z, d.n[3]);
+static double farthest_corner(const Mesh *a, const Affine *d, Vec3 m) {
+  const Vec3 half = scale(0.5, sub(a->box.hi, a->box.lo));
+  const Vec3 u = scale(half.x, d->n[1]), v = scale(half.y, d->n[2]), w = scale(half.z, d->n[3]);
   double mu = dot(m, u), mv = dot(m, v), mw = dot(m, w), uv = dot(u, v), uw = dot(u, w), vw = dot(v, w);
   double p = uv + uw + vw + fabs(mu + mv + mw), q = uv - uw - vw + fabs(mu + mv - mw);
   double r = uw - uv - vw + fabs(mu - mv + mw), s = vw - uv - uw + fabs(mv + mw - mu);
   return sqrt(norm_sq(m) + norm_sq(u) + norm_sq(v) + norm_sq(w) + 2 * most(most(p, q), most(r, s)));
 }
+
+double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
+  const Affine d = affine_sub(*t1, *t0);
+  return farthest_corner(a, &d, affine_point(&d, scale(0.5, add(a->box.lo, a->box.hi))));
+}
+
+double pair_spread(const Mesh *a, const Affine *d) { return farthest_corner(a, d, vec3(0, 0, 0)); }
 
 /* As memcmp, without a call and branches: the poses are the same as a rule. */
 static bool same_bits(const Affine *x, const Affine *y) {
@@ -52,19 +57,35 @@ bool pair_contacts_valid(const Pair *pair, const ContactScene *scene) {
          pair->barrier < INFINITY;
 }
 
-void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near) {
+static FullEval eval_now(const Pair *pair, const ContactScene *scene, double rel, double near) {
   const PathLength *a = &scene->path_length[pair->a], *b = &scene->path_length[pair->b];
-  cache->full = (FullEval){{a->serial, b->serial}, {a->length.corner, b->length.shift, b->length.turn}, rel, near};
+  return (FullEval){
+      {a->serial, b->serial}, sub(a->length.mid, b->length.origin), a->length.spread, b->length.turn, rel, near};
 }
 
-double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene) {
-  const FullEval *w = &cache->full;
+void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near) {
+  cache->mark = cache->full = eval_now(pair, scene, rel, near);
+}
+
+static double motion_since(const FullEval *w, const PairCache *cache, const Pair *pair, const ContactScene *scene) {
   if (!cache->listed || w->serial[0] == 0) return INFINITY;
   const PathLength *a = &scene->path_length[pair->a], *b = &scene->path_length[pair->b];
   if (w->serial[0] == a->serial && w->serial[1] == b->serial) return 0;
-  double way = a->length.corner - w->length.corner + b->length.shift - w->length.shift +
-               (b->length.turn - w->length.turn) * (cache->extent + w->rel);
+  double way = norm(sub(sub(a->length.mid, b->length.origin), w->apart)) + a->rounding + b->rounding +
+               a->length.spread - w->spread + (b->length.turn - w->turn) * (cache->extent + w->rel);
   return way / b->stretch * (1 + 1e-9);
+}
+
+double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene) {
+  return motion_since(&cache->full, cache, pair, scene);
+}
+
+double cache_mark_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene) {
+  return motion_since(&cache->mark, cache, pair, scene);
+}
+
+void cache_set_mark(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near) {
+  if (near > cache->mark.near - cache_mark_motion(cache, pair, scene)) cache->mark = eval_now(pair, scene, rel, near);
 }
 
 double least_stretch(const Affine *q) {

@@ -140,6 +140,8 @@ void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *co
 void pair_order(const Model *model, int *a, int *b);
 /* Largest displacement of a's box between two relative poses, in b's rest frame. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
+/* Largest motion of a corner of a's box against its centre, along d. */
+double pair_spread(const Mesh *a, const Affine *d);
 double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */
 
 /* Finds contacts and energy at given poses, from the cached candidates or from a new list that covers pair->margin

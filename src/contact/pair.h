@@ -48,7 +48,6 @@ typedef struct Pair {
   double mu;        /* coefficient of friction */
   int acting;       /* number of contacts with energy or force; they come first. The others are stencils within
                           range that coincide with them or are inside faces: continuous tests need them. */
-  float strength;   /* how strongly the GPU's last matrix of the step couples the bodies */
 
   double barrier;              /* energy of the contacts at the trial poses */
   double energy, energy_trial; /* of barrier and friction at the accepted and at the trial poses */

@@ -248,8 +248,8 @@ Outcome cpu_accept(void *backend, Islands *islands) {
     if (g && g->selected) w->soft_energy[k] = w->soft_energy_trial[k];
   }
   Outcome outcome = for_bodies_and_near_pairs(cpu, accept_body, accept_pair);
-  forget_far(cpu);
   if (cpu->accelerator && !stage_failed(outcome)) outcome = cpu->accelerator->advance(cpu->accelerator_self, cpu);
+  forget_far(cpu);
   for (int j = 0; j < cpu->model->joint_count; j++) {
     const Island *g = island_of_joint(islands, j);
     if (g && g->selected) joint_accept(w, j);

@@ -108,7 +108,7 @@ static bool send_meshes(Cuda *c) {
 /* ---- records of pairs, lists of candidates ---- */
 
 static bool reserve_records(Cuda *c, const Cpu *cpu) {
-  int before = c->record_capacity, pairs = cpu->pairs.count;
+  int before = c->record_capacity, last = c->last_capacity, pairs = cpu->pairs.count;
   if (!mem_reserve((void **)&c->record, &c->record_capacity, cpu->pairs.slot_count, sizeof(Record)) ||
       !mem_reserve((void **)&c->plan, &c->plan_capacity, pairs, sizeof(EvalPlan)) ||
       !mem_reserve((void **)&c->bound_plan, &c->bound_plan_capacity, pairs, sizeof(BoundPlan)) ||
@@ -119,10 +119,12 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
       !mem_reserve((void **)&c->needs_cover, &c->needs_cover_capacity, pairs, sizeof(bool)) ||
       !mem_reserve((void **)&c->before, &c->before_capacity, pairs, sizeof(double)) ||
       !mem_reserve((void **)&c->strength, &c->strength_capacity, pairs, sizeof(float)) ||
+      !mem_reserve((void **)&c->last, &c->last_capacity, cpu->pairs.slot_count, sizeof(float)) ||
       !mem_reserve((void **)&c->task_chunk, &c->task_chunk_capacity, pairs + 1, sizeof(int)))
     return false;
   if (c->record_capacity > before)
     memset(c->record + before, 0, (size_t)(c->record_capacity - before) * sizeof(Record));
+  if (c->last_capacity > last) memset(c->last + last, 0, (size_t)(c->last_capacity - last) * sizeof(float));
   return true;
 }
 
@@ -705,8 +707,8 @@ static Outcome cuda_advance(void *self, Cpu *cpu) {
   packet_begin(&c->advance);
   packet_add(&c->advance, (size_t)cpu->pairs.count * sizeof(AdvanceTask));
   if (!packet_open(&c->advance)) return stage_from(false);
-  memset(c->advance.here.at, 0xff, c->advance.used); /* no points */
-  Outcome outcome = for_pairs(cpu, advance_task_of);
+  memset(c->advance.here.at, 0xff, c->advance.used);                  /* no points */
+  Outcome outcome = for_near_pairs(cpu, advance_task_of, NULL, NULL); /* those that are far have no points */
   if (stage_failed(outcome)) return outcome;
   AdvanceArrays arrays = {c->advance.there.at, c->points.there.at, c->friction.there.at, cpu->scene.friction_eps};
   return packet_send(&c->advance) && advance_launch(cpu->pairs.count, &arrays) ? stage_done() : cuda_lost(c);
@@ -815,9 +817,9 @@ static void cuda_free(void *self) {
   search_close(&c->search);
   pcg_destroy(&c->pcg);
   clusters_close(&c->clusters);
-  void *own[] = {c->record,     c->plan,   c->bound_plan, c->items,     c->task_pair,
-                 c->task_chunk, c->row_of, c->searched,   c->uncovered, c->before,
-                 c->setup,      c->listed, c->next_row,   c->strength,  c->needs_cover};
+  void *own[] = {c->record,   c->plan,     c->bound_plan,  c->items,  c->task_pair, c->task_chunk,
+                 c->row_of,   c->searched, c->uncovered,   c->before, c->setup,     c->listed,
+                 c->next_row, c->strength, c->needs_cover, c->last};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }

@@ -100,9 +100,10 @@ typedef struct Cuda {
   /* Newton's system. */
   int *row_of, *next_row; /* by body; by cluster, while rows are sorted */
   Clusters clusters;
-  float *strength; /* by pair */
-  int strength_capacity;
-  int64_t measured;                /* the step in which the pairs' strengths were last found */
+  float *strength; /* by pair: how strongly it couples its bodies, see newton.c */
+  float *last;     /* by slot: the same in the last matrix of the step */
+  int strength_capacity, last_capacity;
+  int64_t measured;                /* the step in which strengths were last found */
   DeviceArray own, moments, value; /* own: gradients, then blocks of the bodies by themselves */
   Packet solution;
   DeviceArray change;

@@ -77,6 +77,10 @@ static void choose_pair(void *context, int k) {
   Cpu *cpu = context;
   Cuda *c = cpu->accelerator_self;
   Pair *p = pairs_at(&cpu->pairs, k);
+  if (!pair_has_terms(p)) { /* most pairs */
+    c->items[k] = ITEMS_NONE;
+    return;
+  }
   Record *r = &c->record[p->slot];
   if (!pair_follows(cpu, k, p)) {
     c->items[k] = cuda_points(c, p) < 0 ? ITEMS_NONE : -1 - r->room;

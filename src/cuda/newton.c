@@ -76,8 +76,14 @@ static void acts_item(void *context, int k) {
   const int *body = s->cpu->pairs.body[k];
   s->c->items[k] = s->cpu->pair_acts[k] && pair_selected(s->cpu, k);
   bool couples = s->c->items[k] && takes_part(s->cpu, body[0]) && takes_part(s->cpu, body[1]);
-  bool known = s->c->measured == s->c->step;
-  s->c->strength[k] = !couples ? -1 : known ? pairs_at(&s->cpu->pairs, k)->strength : 0;
+  s->c->strength[k] = couples ? s->c->last[s->cpu->pairs.slot[k]] : -1;
+}
+
+/* No strength is known when a step begins, nor of pairs that come later. */
+static void forget_strengths(Cuda *c, const Cpu *cpu) {
+  if (c->measured == c->step) return;
+  memset(c->last, 0, (size_t)cpu->pairs.slot_count * sizeof(float));
+  c->measured = c->step;
 }
 
 /* task_pair: by pair, its task, -1 if it has no contact and no friction. */
@@ -380,7 +386,9 @@ static void take_row(void *context, int row) {
 static void take_strength(void *context, int k) {
   const Setup *s = context;
   int t = s->c->task_pair[k];
-  pairs_at(&s->cpu->pairs, k)->strength = t < 0 ? 0 : ((const float *)packet_here(&s->c->solution, s->strength))[t];
+  float *last = &s->c->last[s->cpu->pairs.slot[k]];
+  float strength = t < 0 ? 0 : ((const float *)packet_here(&s->c->solution, s->strength))[t];
+  if (*last != strength) *last = strength; /* other threads have slots beside it */
 }
 
 static Outcome take_status(const Setup *s, size_t at, bool *raised) {
@@ -400,6 +408,7 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   /* The tasks say where a pair's friction points are. */
   c->lost = !cuda_send_friction(c, cpu) || (s->follows && !cuda_list_begin(c, cpu));
   if (c->lost) return stage_from(false);
+  forget_strengths(c, cpu);
   count_tasks(s);
   if (!find_clusters(s)) return stage_from(false);
   sort_rows(s);
@@ -411,7 +420,6 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   Outcome outcome = take_status(s, s->status, raised);
   if (s->follows && !stage_failed(outcome)) outcome = take_status(s, s->corrected, &corrected);
   if (!stage_failed(outcome)) parallel_both(cpu->threads, s->rows, cpu->pairs.count, 64, take_row, take_strength, s);
-  c->measured = c->step;
   return outcome;
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "api/world.h"
+#include "cuda/accelerator.h"
 #include "cuda/cuda.h"
 #include "lab.h"
 
@@ -213,6 +214,35 @@ static void test_tolerance(void **state) {
   lab_expect_near("candidates", candidates, 2424, 240);
 }
 
+/* Loops pick pairs on several threads, few or many of them: the list has each once, in their order. */
+typedef struct Choice {
+  Picks picks;
+  int each;
+} Choice;
+
+static void choose(void *context, int pair) {
+  Choice *c = context;
+  if (pair % c->each == 0) picks_add(&c->picks, pair, 3 * pair);
+}
+
+static void test_picks_are_in_order(void **state) {
+  Choice c = {0};
+  (void)state;
+  assert_true(picks_open(&c.picks, 4));
+  const int pairs[] = {1, 200, 300, 70000, 20000000}, each[] = {1, 7, 1, 3, 40001};
+  for (int k = 0; k < 5; k++) {
+    c.each = each[k];
+    picks_clear(&c.picks);
+    for (int backwards = 0; k == 2 && backwards < pairs[k]; backwards++) choose(&c, pairs[k] - 1 - backwards);
+    if (k != 2) parallel_for(4, pairs[k], 1, choose, &c);
+    assert_true(picks_list(&c.picks, pairs[k]));
+    assert_int_equal(c.picks.count, (pairs[k] + each[k] - 1) / each[k]);
+    for (int i = 0; i < c.picks.count; i++)
+      assert_true(c.picks.list[i].pair == i * each[k] && c.picks.list[i].items == 3 * i * each[k]);
+  }
+  picks_close(&c.picks);
+}
+
 int main(void) {
   if (cuda_solve_bodies != 250) return fprintf(stderr, "GPU_SOLVE_BODIES is %d, expected 250\n", cuda_solve_bodies), 1;
   if (cuda_cluster != 8) return fprintf(stderr, "GPU_CLUSTER is %d, expected 8\n", cuda_cluster), 1;
@@ -221,6 +251,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats),
                                      cmocka_unit_test(test_resumes),     cmocka_unit_test(test_tolerance),
                                      cmocka_unit_test(test_pays),        cmocka_unit_test(test_small_systems),
-                                     cmocka_unit_test(test_leaves_gpu)};
+                                     cmocka_unit_test(test_leaves_gpu),  cmocka_unit_test(test_picks_are_in_order)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

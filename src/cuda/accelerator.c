@@ -112,13 +112,9 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
   if (!mem_reserve((void **)&c->record, &c->record_capacity, cpu->pairs.slot_count, sizeof(Record)) ||
       !mem_reserve((void **)&c->plan, &c->plan_capacity, pairs, sizeof(EvalPlan)) ||
       !mem_reserve((void **)&c->bound_plan, &c->bound_plan_capacity, pairs, sizeof(BoundPlan)) ||
-      !mem_reserve((void **)&c->items, &c->items_capacity, pairs, sizeof(int)) ||
-      !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)) ||
+      !mem_reserve((void **)&c->pair_task, &c->pair_task_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->searched, &c->searched_capacity, pairs, sizeof(int)) ||
-      !mem_reserve((void **)&c->uncovered, &c->uncovered_capacity, pairs, sizeof(int)) ||
-      !mem_reserve((void **)&c->needs_cover, &c->needs_cover_capacity, pairs, sizeof(bool)) ||
       !mem_reserve((void **)&c->before, &c->before_capacity, pairs, sizeof(double)) ||
-      !mem_reserve((void **)&c->strength, &c->strength_capacity, pairs, sizeof(float)) ||
       !mem_reserve((void **)&c->last, &c->last_capacity, cpu->pairs.slot_count, sizeof(float)) ||
       !mem_reserve((void **)&c->task_chunk, &c->task_chunk_capacity, pairs + 1, sizeof(int)))
     return false;
@@ -258,19 +254,12 @@ static void cuda_begin(void *self, Cpu *cpu) {
 
 static Cuda *cuda_of(const Cpu *cpu) { return cpu->accelerator_self; }
 
-static void clear_items(Cuda *c, const Cpu *cpu) {
-  if (cpu->pairs.count) memset(c->items, ITEMS_NONE, (size_t)cpu->pairs.count * sizeof(int)); /* all bits are set */
-  c->unlisted = false;
-}
-
-/* Some pair's list is not there. Any thread. */
-static void note_unlisted(Cuda *c) { __atomic_store_n(&c->unlisted, true, __ATOMIC_RELAXED); }
-
 static int listed_items(const Cuda *c, const Cpu *cpu, const Pair *p) {
   return has_list(c, cpu, p) ? c->record[p->slot].count : ITEMS_UNSENT;
 }
 
-static void plan_pair(Cpu *cpu, int k, Pair *p, const Affine *q) {
+/* Returns whether the pair has a task. */
+static bool plan_pair(Cpu *cpu, int k, Pair *p, const Affine *q) {
   Cuda *c = cuda_of(cpu);
   Record *r = &c->record[p->slot];
   EvalPlan *plan = &c->plan[k];
@@ -281,22 +270,20 @@ static void plan_pair(Cpu *cpu, int k, Pair *p, const Affine *q) {
   r->step = c->step;
   r->newer = true;
   p->energy_trial = 0;
-  c->items[k] = !plan->wanted ? 0 : plan->search ? ITEMS_SEARCH : listed_items(c, cpu, p);
-  if (c->items[k] < 0) note_unlisted(c);
-  if (c->items[k] != 0 || cuda_points(c, p) >= 0) return;
-  c->items[k] = ITEMS_NONE;
-  if (plan->wanted) pair_take(p, &cpu->scene, plan, &nothing);
+  int items = !plan->wanted ? 0 : plan->search ? ITEMS_SEARCH : listed_items(c, cpu, p);
+  bool has_task = items != 0 || cuda_points(c, p) >= 0;
+  if (has_task) picks_add(&c->task_of, k, items);
+  else if (plan->wanted) pair_take(p, &cpu->scene, plan, &nothing);
+  return has_task;
 }
 
-static void plan_task(Cpu *cpu, int k, Pair *p) { plan_pair(cpu, k, p, cpu->work.trial.body); }
+static void plan_task(Cpu *cpu, int k, Pair *p) { (void)plan_pair(cpu, k, p, cpu->work.trial.body); }
 
 /* The tasks of a stage: in the order of the pairs, each cut into chunks. */
 typedef struct Tasks {
   int count, chunks;
   size_t task, chunk, pose, direction; /* places in the packet */
 } Tasks;
-
-enum { TASK_RANGES = 64 }; /* of pairs, that threads list at the same time */
 
 static int chunks_of(int items) { return (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS; }
 
@@ -337,8 +324,9 @@ static void fill_tasks(const Fill *f, ParallelBody *task) {
 static void fill_eval(void *context, int t) {
   const Fill *f = context;
   const Cuda *c = cuda_of(f->cpu);
-  const Pair *p = pairs_at(&f->cpu->pairs, c->task_pair[t]);
-  const EvalPlan *plan = &c->plan[c->task_pair[t]];
+  const Picked *own = &c->task_of.list[t];
+  const Pair *p = pairs_at(&f->cpu->pairs, own->pair);
+  const EvalPlan *plan = &c->plan[own->pair];
   const Record *r = &c->record[p->slot];
   EvalTask *task = (EvalTask *)packet_here(&c->packet, f->tasks->task) + t;
   *task = (EvalTask){.a = p->a,
@@ -346,7 +334,7 @@ static void fill_eval(void *context, int t) {
                      .mesh_a = c->model->body[p->a].mesh,
                      .mesh_b = c->model->body[p->b].mesh,
                      .first = r->first,
-                     .count = c->items[c->task_pair[t]],
+                     .count = own->items,
                      .chunk = c->task_chunk[t],
                      .points = cuda_points(c, p),
                      .separation = plan->separation,
@@ -358,71 +346,26 @@ static void fill_eval(void *context, int t) {
   write_chunks(c, f->tasks, t, task->count);
 }
 
-/* Queues the lists that are not there; then items are numbers of candidates. */
-static bool queue_lists(Cuda *c, const Cpu *cpu) {
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    if (c->items[k] >= 0 || c->items[k] == ITEMS_NONE) continue;
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    if (!queue_list(c, cpu, p)) return false;
-    c->items[k] = c->record[p->slot].count;
+/* Makes chunks of the tasks and queues the lists that are not there; then items are numbers of candidates. */
+static bool cut_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
+  *tasks = (Tasks){.count = c->task_of.count};
+  for (int t = 0; t < tasks->count; t++) {
+    Picked *own = &c->task_of.list[t];
+    if (own->items < 0) {
+      const Pair *p = pairs_at(&cpu->pairs, own->pair);
+      if (!queue_list(c, cpu, p)) return false;
+      own->items = c->record[p->slot].count;
+    }
+    c->task_chunk[t] = tasks->chunks;
+    tasks->chunks += chunks_of(own->items);
   }
-  return true;
-}
-
-/* Tasks and chunks before those of a range of pairs. */
-typedef struct TaskRange {
-  int count, chunks;
-} TaskRange;
-
-typedef struct Ranges {
-  Cuda *c;
-  TaskRange before[TASK_RANGES];
-} Ranges;
-
-static void tasks_count(void *context, int first, int last, int index) {
-  Ranges *r = context;
-  TaskRange own = {0};
-  for (int k = first; k < last; k++) {
-    if (r->c->items[k] == ITEMS_NONE) continue;
-    own.count++;
-    own.chunks += chunks_of(r->c->items[k]);
-  }
-  r->before[index] = own;
-}
-
-static void tasks_write(void *context, int first, int last, int index) {
-  const Ranges *r = context;
-  Cuda *c = r->c;
-  TaskRange at = r->before[index];
-  for (int k = first; k < last; k++) {
-    if (c->items[k] == ITEMS_NONE) continue;
-    c->task_pair[at.count] = k;
-    c->task_chunk[at.count++] = at.chunks;
-    at.chunks += chunks_of(c->items[k]);
-  }
-}
-
-/* Lists the pairs that have items, in their order, and queues the lists that are not there. */
-static bool find_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
-  Ranges ranges = {.c = c};
-  int pairs = cpu->pairs.count, range = 2048 + pairs / TASK_RANGES, count = parallel_chunk_count(pairs, range);
-  *tasks = (Tasks){0};
-  if (c->unlisted && !queue_lists(c, cpu)) return false;
-  parallel_chunks(cpu->threads, pairs, range, tasks_count, &ranges);
-  for (int k = 0; k < count; k++) {
-    TaskRange own = ranges.before[k];
-    ranges.before[k] = (TaskRange){tasks->count, tasks->chunks};
-    tasks->count += own.count;
-    tasks->chunks += own.chunks;
-  }
-  parallel_chunks(cpu->threads, pairs, range, tasks_write, &ranges);
   return true;
 }
 
 static void take_task(void *context, int t) {
   Cpu *cpu = context;
   Cuda *c = cuda_of(cpu);
-  int k = c->task_pair[t];
+  int k = c->task_of.list[t].pair;
   Pair *p = pairs_at(&cpu->pairs, k);
   const EvalResult *result = &((const EvalResult *)c->result.here.at)[t];
   Record *r = &c->record[p->slot];
@@ -437,16 +380,16 @@ static void take_task(void *context, int t) {
 static bool search_planned(Cuda *c, Cpu *cpu) {
   int count = 0;
   bool deep;
-  for (int k = 0; c->unlisted && k < cpu->pairs.count; k++)
-    if (c->items[k] == ITEMS_SEARCH) c->searched[count++] = k;
+  for (int t = 0; t < c->task_of.count; t++)
+    if (c->task_of.list[t].items == ITEMS_SEARCH) c->searched[count++] = c->task_of.list[t].pair;
   return cuda_search(c, cpu, count, c->searched, false, &deep);
 }
 
-static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
+static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose) {
   Tasks tasks;
+  if (!picks_list(&c->task_of, cpu->pairs.count)) return stage_from(false);
   if (!search_planned(c, cpu)) return cuda_lost(c);
-  if (!find_tasks(c, cpu, &tasks)) return stage_from(false);
-  *count = tasks.count;
+  if (!cut_tasks(c, cpu, &tasks)) return stage_from(false);
   c->result = (Twin){c->result.here, c->result.there, sizeof(EvalResult), 0};
   if (tasks.count == 0) return stage_done();
   if (!twin_extend(&c->result, tasks.count) || !tasks_open(c, &tasks, sizeof(EvalTask), cpu, false))
@@ -486,31 +429,28 @@ static Outcome cuda_eval(void *self, Cpu *cpu) {
   Cuda *c = self;
   if (!reserve_records(c, cpu)) return stage_from(false);
   if (!cuda_send_friction(c, cpu)) return cuda_lost(c);
-  clear_items(c, cpu);
+  picks_clear(&c->task_of);
   Outcome outcome = for_near_pairs(cpu, plan_task, NULL, NULL);
   c->pair_count = cpu->pairs.count;
-  int count;
-  return stage_failed(outcome) ? outcome : run_eval(c, cpu, cpu->work.trial, &count);
+  return stage_failed(outcome) ? outcome : run_eval(c, cpu, cpu->work.trial);
 }
 
 /* Pairs that came within reach in the middle of a step: their contacts were found on this machine. */
 static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
   if (c->pair_count == cpu->pairs.count) return stage_done();
   if (!reserve_records(c, cpu)) return stage_from(false);
-  clear_items(c, cpu);
+  picks_clear(&c->task_of);
   for (int k = 0; k < cpu->pairs.count; k++) {
     Pair *p = pairs_at(&cpu->pairs, k);
     const Record *r = &c->record[p->slot];
     if (r->a == p->a && r->b == p->b && r->step == c->step) continue;
-    plan_pair(cpu, k, p, cpu->work.q.body);
-    if (c->items[k] == ITEMS_NONE) p->energy = p->energy_trial;
+    if (!plan_pair(cpu, k, p, cpu->work.q.body)) p->energy = p->energy_trial;
   }
   c->pair_count = cpu->pairs.count;
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
-  int count = 0;
-  Outcome outcome = run_eval(c, cpu, cpu->work.q, &count);
-  for (int t = 0; t < count; t++) {
-    Pair *p = pairs_at(&cpu->pairs, c->task_pair[t]);
+  Outcome outcome = run_eval(c, cpu, cpu->work.q);
+  for (int t = 0; t < c->task_of.count; t++) {
+    Pair *p = pairs_at(&cpu->pairs, c->task_of.list[t].pair);
     p->energy = p->energy_trial;
   }
   return outcome;
@@ -522,7 +462,7 @@ static void put_bound(Cpu *cpu, int k, Pair *p, double bound) {
   Cuda *c = cuda_of(cpu);
   pair_bound_take(p, &cpu->scene, &c->bound_plan[k], bound);
   bound_note(cpu, k, p);
-  c->needs_cover[k] = p->needs_cover;
+  if (p->needs_cover) picks_add(&c->uncovered, k, ITEMS_NONE);
 }
 
 static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
@@ -534,8 +474,7 @@ static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
   c->bound_plan[k] = pair_bound_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
   if (c->bound_plan[k].safe) return;
   int items = c->bound_plan[k].contacts ? c->record[p->slot].contacts : listed_items(c, cpu, p);
-  if (items < 0) note_unlisted(c);
-  if (items != 0) c->items[k] = items;
+  if (items != 0) picks_add(&c->task_of, k, items);
   else put_bound(cpu, k, p, 1);
 }
 
@@ -556,23 +495,23 @@ SweepTask sweep_task(const Cuda *c, const Pair *p, const BoundPlan *plan) {
 static void fill_sweep(void *context, int t) {
   const Fill *f = context;
   const Cuda *c = cuda_of(f->cpu);
-  int k = c->task_pair[t];
-  const Pair *p = pairs_at(&f->cpu->pairs, k);
+  const Picked *own = &c->task_of.list[t];
+  const Pair *p = pairs_at(&f->cpu->pairs, own->pair);
   const Record *r = &c->record[p->slot];
   SweepTask *task = (SweepTask *)packet_here(&c->packet, f->tasks->task) + t;
-  *task = sweep_task(c, p, &c->bound_plan[k]);
+  *task = sweep_task(c, p, &c->bound_plan[own->pair]);
   task->first = task->contacts ? r->contact_first : r->first;
-  task->count = c->items[k];
+  task->count = own->items;
   write_chunks(c, f->tasks, t, task->count);
 }
 
 static void take_bound(void *context, int t) {
   Cpu *cpu = context;
   Cuda *c = cuda_of(cpu);
-  int k = c->task_pair[t];
-  Pair *p = pairs_at(&cpu->pairs, k);
-  p->counts.ccd_calls += c->items[k];
-  put_bound(cpu, k, p, ((const double *)c->result.here.at)[t]);
+  const Picked *own = &c->task_of.list[t];
+  Pair *p = pairs_at(&cpu->pairs, own->pair);
+  p->counts.ccd_calls += own->items;
+  put_bound(cpu, own->pair, p, ((const double *)c->result.here.at)[t]);
 }
 
 static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
@@ -606,12 +545,12 @@ static Outcome cuda_bound(void *self, Cpu *cpu) {
   Cuda *c = self;
   Outcome outcome = eval_new_pairs(c, cpu);
   if (stage_failed(outcome)) return outcome;
-  clear_items(c, cpu);
-  if (cpu->pairs.count) memset(c->needs_cover, 0, (size_t)cpu->pairs.count);
+  picks_clear(&c->task_of);
+  picks_clear(&c->uncovered);
   outcome = for_pairs(cpu, sweep_plan_task);
   if (stage_failed(outcome)) return outcome;
   Tasks tasks;
-  if (!find_tasks(c, cpu, &tasks)) return stage_from(false);
+  if (!picks_list(&c->task_of, cpu->pairs.count) || !cut_tasks(c, cpu, &tasks)) return stage_from(false);
   return tasks.count ? run_sweep(c, cpu, &tasks, take_bound) : stage_done();
 }
 
@@ -621,28 +560,28 @@ static void cover_plan(void *context, int t) {
   Cpu *cpu = context;
   Cuda *c = cuda_of(cpu);
   const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
-  int k = c->uncovered[t];
+  Picked *own = &c->uncovered.list[t];
+  int k = own->pair;
   Pair *p = pairs_at(&cpu->pairs, k);
   c->before[k] = p->bound;
   CoverWay way = pair_cover_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
                                  bound_wanted(cpu, k), &c->bound_plan[k]);
-  c->items[k] = way == COVER_LIST ? ITEMS_SEARCH : way == COVER_WINDOWS ? ITEMS_WINDOWS : ITEMS_NONE;
-  note_unlisted(c);
+  own->items = way == COVER_LIST ? ITEMS_SEARCH : way == COVER_WINDOWS ? ITEMS_WINDOWS : ITEMS_NONE;
   if (way == COVER_DONE) bound_covered(cpu, k, p, c->before[k]);
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
 static int list_uncovered(Cuda *c, int what) {
   int count = 0;
-  for (int t = 0; t < c->uncovered_count; t++)
-    if (c->items[c->uncovered[t]] == what) c->searched[count++] = c->uncovered[t];
+  for (int t = 0; t < c->uncovered.count; t++)
+    if (c->uncovered.list[t].items == what) c->searched[count++] = c->uncovered.list[t].pair;
   return count;
 }
 
 static void take_cover(void *context, int t) {
   Cpu *cpu = context;
   Cuda *c = cuda_of(cpu);
-  int k = c->task_pair[t];
+  int k = c->searched[t];
   Pair *p = pairs_at(&cpu->pairs, k);
   p->bound = ((const double *)c->result.here.at)[t];
   p->counts.ccd_calls += c->record[p->slot].count;
@@ -654,39 +593,37 @@ static Outcome cover_windows(Cuda *c, Cpu *cpu) {
   Outcome outcome = cuda_windows(c, cpu, count, c->searched);
   for (int t = 0; t < count; t++) {
     int k = c->searched[t];
-    c->items[k] = ITEMS_NONE;
     if (!stage_failed(outcome)) bound_covered(cpu, k, pairs_at(&cpu->pairs, k), c->before[k]);
   }
   return outcome;
 }
 
+/* Tests all of the candidates of the searched pairs. */
+static Outcome sweep_searched(Cuda *c, Cpu *cpu, int count) {
+  Tasks tasks;
+  picks_clear(&c->task_of);
+  for (int t = 0; t < count; t++) picks_add(&c->task_of, c->searched[t], ITEMS_UNSENT);
+  if (!picks_list(&c->task_of, cpu->pairs.count) || !cut_tasks(c, cpu, &tasks)) return stage_from(false);
+  return run_sweep(c, cpu, &tasks, take_cover);
+}
+
 /* The search tests the stencils that it lists. If this machine had to search, they are tested after it. */
 static Outcome cover_lists(Cuda *c, Cpu *cpu) {
-  Tasks tasks;
   bool deep;
   int count = list_uncovered(c, ITEMS_SEARCH);
   if (count == 0) return stage_done();
   if (!sweeps_open(c, cpu, count, c->searched, true) || !cuda_search(c, cpu, count, c->searched, true, &deep))
     return cuda_lost(c);
-  if (deep) return find_tasks(c, cpu, &tasks) ? run_sweep(c, cpu, &tasks, take_cover) : stage_from(false);
-  memcpy(c->task_pair, c->searched, (size_t)count * sizeof(int));
+  if (deep) return sweep_searched(c, cpu, count);
   parallel_for(cpu->threads, count, 64, take_cover, cpu);
   return stage_done();
 }
 
-/* The pairs that the bounds have marked. */
-static void find_uncovered(Cuda *c, const Cpu *cpu) {
-  c->uncovered_count = 0;
-  for (int k = 0; k < cpu->pairs.count; k++)
-    if (c->needs_cover[k]) c->uncovered[c->uncovered_count++] = k;
-}
-
 static Outcome cuda_cover(void *self, Cpu *cpu) {
   Cuda *c = self;
-  clear_items(c, cpu);
-  find_uncovered(c, cpu);
+  if (!picks_list(&c->uncovered, cpu->pairs.count)) return stage_from(false);
   cpu->failed = -1;
-  parallel_for(cpu->threads, c->uncovered_count, 8, cover_plan, cpu);
+  parallel_for(cpu->threads, c->uncovered.count, 8, cover_plan, cpu);
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
   Outcome outcome = cpu->failed < 0 ? cover_windows(c, cpu) : pair_outcome(cpu, cpu->failed);
   return stage_failed(outcome) ? outcome : cover_lists(c, cpu);
@@ -726,25 +663,22 @@ static void take_friction(void *context, int k) {
            (size_t)p->friction.count * sizeof(FrictionPoint));
 }
 
-/* items: contacts that the pair does not have yet. */
+/* Picks a pair that does not have its contacts yet; items: their number. */
 static void want_contacts(void *context, int k) {
   const Cpu *cpu = context;
   Cuda *c = cuda_of(cpu);
   const Pair *p = pairs_at(&cpu->pairs, k);
   Record *r = &c->record[p->slot];
-  c->items[k] = r->newer && r->a == p->a && r->b == p->b ? r->contacts : 0;
-  r->newer = false;
+  if (r->newer && r->a == p->a && r->b == p->b && r->contacts) picks_add(&c->task_of, k, r->contacts);
+  if (r->newer) r->newer = false;
 }
 
-/* Lists the pairs that want contacts; returns the number of contacts. */
-static int find_wanted(Cuda *c, const Cpu *cpu, int *tasks) {
+/* Where the contacts of the tasks go; returns their number. */
+static int place_contacts(Cuda *c) {
   int total = 0;
-  *tasks = 0;
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    if (c->items[k] == 0) continue;
-    c->task_pair[*tasks] = k;
-    c->task_chunk[(*tasks)++] = total;
-    total += c->items[k];
+  for (int t = 0; t < c->task_of.count; t++) {
+    c->task_chunk[t] = total;
+    total += c->task_of.list[t].items;
   }
   return total;
 }
@@ -752,9 +686,9 @@ static int find_wanted(Cuda *c, const Cpu *cpu, int *tasks) {
 static void fill_fetch(void *context, int t) {
   const Cpu *cpu = context;
   Cuda *c = cuda_of(cpu);
-  int k = c->task_pair[t];
-  const Record *r = &c->record[pairs_at(&cpu->pairs, k)->slot];
-  ((FetchTask *)c->task.here.at)[t] = (FetchTask){r->contact_first, c->items[k], c->task_chunk[t]};
+  const Picked *own = &c->task_of.list[t];
+  const Record *r = &c->record[pairs_at(&cpu->pairs, own->pair)->slot];
+  ((FetchTask *)c->task.here.at)[t] = (FetchTask){r->contact_first, own->items, c->task_chunk[t]};
 }
 
 /* Queues the copies of `total` contacts of the tasks. */
@@ -769,21 +703,23 @@ static bool send_fetch(Cuda *c, Cpu *cpu, int tasks, int total) {
 static void put_task(void *context, int t) {
   Cpu *cpu = context;
   Cuda *c = cuda_of(cpu);
-  Pair *p = pairs_at(&cpu->pairs, c->task_pair[t]);
+  int k = c->task_of.list[t].pair;
+  Pair *p = pairs_at(&cpu->pairs, k);
   const FetchTask *task = &((const FetchTask *)c->task.here.at)[t];
   p->contact.count = 0;
   Contact *to = pool_extend(&cpu->pairs.store.contact, &p->contact, task->count);
   if (to) memcpy(to, (const Contact *)c->contact_copy.here.at + task->to, (size_t)task->count * sizeof(Contact));
-  else __atomic_store_n(&cpu->failed, c->task_pair[t], __ATOMIC_RELAXED);
+  else __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
 /* One wait for contacts and friction points. */
 static Outcome cuda_fetch(void *self, Cpu *cpu) {
   Cuda *c = self;
-  int tasks, total;
   if (!reserve_records(c, cpu)) return stage_from(false);
+  picks_clear(&c->task_of);
   parallel_for(cpu->threads, cpu->pairs.count, 64, want_contacts, cpu);
-  total = find_wanted(c, cpu, &tasks);
+  if (!picks_list(&c->task_of, cpu->pairs.count)) return stage_from(false);
+  int tasks = c->task_of.count, total = place_contacts(c);
   bool friction = c->friction_known && c->friction.count > 0;
   c->task = (Twin){c->task.here, c->task.there, sizeof(FetchTask), 0};
   c->contact_copy = (Twin){c->contact_copy.here, c->contact_copy.there, sizeof(Contact), 0};
@@ -817,9 +753,10 @@ static void cuda_free(void *self) {
   search_close(&c->search);
   pcg_destroy(&c->pcg);
   clusters_close(&c->clusters);
-  void *own[] = {c->record,   c->plan,     c->bound_plan,  c->items,  c->task_pair, c->task_chunk,
-                 c->row_of,   c->searched, c->uncovered,   c->before, c->setup,     c->listed,
-                 c->next_row, c->strength, c->needs_cover, c->last};
+  picks_close(&c->task_of);
+  picks_close(&c->uncovered);
+  void *own[] = {c->record,   c->plan,   c->bound_plan, c->pair_task, c->task_chunk, c->row_of,
+                 c->searched, c->before, c->setup,      c->listed,    c->next_row,   c->last};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }
@@ -863,7 +800,8 @@ bool cuda_accelerate(Cpu *cpu) {
   c->points.size = sizeof(PointRange);
   c->row_of = mem_alloc((size_t)m->body_count, sizeof(int));
   c->next_row = mem_alloc((size_t)m->body_count, sizeof(int));
-  if (!c->row_of || !c->next_row || !clusters_open(&c->clusters, m->body_count) || !send_meshes(c)) {
+  if (!c->row_of || !c->next_row || !picks_open(&c->task_of, cpu->threads) ||
+      !picks_open(&c->uncovered, cpu->threads) || !clusters_open(&c->clusters, m->body_count) || !send_meshes(c)) {
     cuda_free(c);
     return false;
   }

@@ -48,12 +48,25 @@ typedef struct Search {
   Packet packet;
 } Search;
 
+/* A pair that a loop picks, and items of its task or one of ITEMS_*. */
+typedef struct Picked {
+  int pair, items;
+} Picked;
+
+/* Pairs that the threads of a loop pick, each thread into its own list: few of many, so nobody looks through all. */
+typedef struct Picks {
+  struct Pick *own; /* by thread */
+  int threads;
+  Picked *list, *scratch; /* all of them, after picks_list */
+  int count, capacity, scratch_capacity;
+} Picks;
+
 /* Of a pair without task; whose list is not there yet; whose list is searched first; that is searched in windows. */
 enum { ITEMS_NONE = -1, ITEMS_UNSENT = -2, ITEMS_SEARCH = -3, ITEMS_WINDOWS = -4 };
 
-/* A pair whose friction points are made anew or copied. */
+/* A pair whose friction points are made anew or copied. items: see load.c. */
 typedef struct Listed {
-  int pair, chunk, to;
+  int pair, items, chunk, to;
 } Listed;
 
 typedef struct Cuda {
@@ -83,16 +96,14 @@ typedef struct Cuda {
   DeviceArray fresh, next;
   EvalPlan *plan; /* by pair */
   struct BoundPlan *bound_plan;
-  int *items;      /* by pair: items of its task, or one of ITEMS_* */
-  int *task_pair;  /* by task: its pair */
+  Picks task_of;   /* pairs that have a task, in their order */
+  Picks uncovered; /* pairs whose lists did not reach far enough for the last bounds */
   int *task_chunk; /* by task: its first chunk */
-  int plan_capacity, bound_plan_capacity, items_capacity, task_pair_capacity, task_chunk_capacity;
-  int *searched;     /* pairs whose lists are searched */
-  int *uncovered;    /* pairs whose lists did not reach far enough for the last bounds */
-  double *before;    /* by pair: its bound before the cover */
-  bool *needs_cover; /* by pair: its list did not reach far enough for the last bound */
-  int searched_capacity, uncovered_count, uncovered_capacity, before_capacity, needs_cover_capacity;
-  bool unlisted; /* items of some pair may be ITEMS_UNSENT, ITEMS_SEARCH or ITEMS_WINDOWS */
+  int *pair_task;  /* by pair: its task in Newton's system, -1 if it has none */
+  int plan_capacity, bound_plan_capacity, task_chunk_capacity, pair_task_capacity;
+  int *searched;  /* pairs whose lists are searched */
+  double *before; /* by pair: its bound before the cover */
+  int searched_capacity, before_capacity;
   Search search;
   Packet packet, advance;
   Twin task, result, contact_copy;
@@ -100,9 +111,8 @@ typedef struct Cuda {
   /* Newton's system. */
   int *row_of, *next_row; /* by body; by cluster, while rows are sorted */
   Clusters clusters;
-  float *strength; /* by pair: how strongly it couples its bodies, see newton.c */
-  float *last;     /* by slot: the same in the last matrix of the step */
-  int strength_capacity, last_capacity;
+  float *last; /* by slot: how strongly the last matrix of the step couples the pair's bodies */
+  int last_capacity;
   int64_t measured;                /* the step in which strengths were last found */
   DeviceArray own, moments, value; /* own: gradients, then blocks of the bodies by themselves */
   Packet solution;
@@ -118,6 +128,15 @@ static inline void *packet_here(const Packet *packet, size_t at) { return (char 
 static inline void *packet_there(const Packet *packet, size_t at) { return (char *)packet->there.at + at; }
 bool packet_send(Packet *packet);
 bool packet_receive(Packet *packet); /* valid after device_wait */
+
+/* pick.c */
+bool picks_open(Picks *picks, int threads); /* false if memory is out */
+void picks_close(Picks *picks);
+void picks_clear(Picks *picks);
+void picks_add(Picks *picks, int pair, int items); /* any thread of a loop; each pair once */
+/* Lists what was added since picks_clear, in the order of the pairs, of which there are `pairs`. False if memory was
+ * out. */
+bool picks_list(Picks *picks, int pairs);
 
 /* Adds room for `count` items to the copy here and returns them; NULL if memory is out. */
 void *twin_extend(Twin *twin, int count);

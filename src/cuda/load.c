@@ -72,34 +72,34 @@ static int ways_of(const double factor[FRICTION_WAYS], int way[FRICTION_WAYS]) {
   return count;
 }
 
-/* items: how many points the contacts of a pair that follows may have, or -1 - the points that another one keeps. */
+/* Picks a pair that has points. items: how many the contacts of one that follows may have, or -1 - those that another
+ * one keeps. */
 static void choose_pair(void *context, int k) {
   Cpu *cpu = context;
   Cuda *c = cpu->accelerator_self;
   Pair *p = pairs_at(&cpu->pairs, k);
-  if (!pair_has_terms(p)) { /* most pairs */
-    c->items[k] = ITEMS_NONE;
-    return;
-  }
+  if (!pair_has_terms(p)) return; /* most pairs */
   Record *r = &c->record[p->slot];
   if (!pair_follows(cpu, k, p)) {
-    c->items[k] = cuda_points(c, p) < 0 ? ITEMS_NONE : -1 - r->room;
+    if (cuda_points(c, p) >= 0) picks_add(&c->task_of, k, -1 - r->room);
     return;
   }
-  c->items[k] = r->acting * ((p->mu > 0) + (p->rolling > 0) + (p->torsion > 0));
+  int items = r->acting * ((p->mu > 0) + (p->rolling > 0) + (p->torsion > 0));
   cpu->pair_acts[k] = r->contacts > 0;
-  if (c->items[k]) return;
+  if (items) {
+    picks_add(&c->task_of, k, items);
+    return;
+  }
   r->room = p->friction.count = 0;
   p->energy = p->barrier;
 }
 
 /* Lists the pairs that have points and where these go. */
-static bool choose_places(Cuda *c, const Cpu *cpu) {
+static bool choose_places(Cuda *c) {
   c->listed_count = c->listed_chunks = c->listed_points = 0;
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    int items = c->items[k], points = items < 0 ? -1 - items : items;
-    if (points == 0) continue;
-    c->listed[c->listed_count++] = (Listed){k, c->listed_chunks, c->listed_points};
+  for (int t = 0; t < c->task_of.count; t++) {
+    int items = c->task_of.list[t].items, points = items < 0 ? -1 - items : items;
+    c->listed[c->listed_count++] = (Listed){c->task_of.list[t].pair, items, c->listed_chunks, c->listed_points};
     if (items > 0) c->listed_chunks += (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
     c->listed_points += points;
   }
@@ -109,7 +109,7 @@ static bool choose_places(Cuda *c, const Cpu *cpu) {
   return packet_open(&c->listing);
 }
 
-static ListTask task_of(const Cuda *c, const Pair *p) {
+static ListTask task_for(const Cuda *c, const Pair *p) {
   const Record *r = &c->record[p->slot];
   ListTask task = {.a = p->a,
                    .b = p->b,
@@ -130,10 +130,10 @@ static void put_task(void *context, int t) {
   const Pair *p = pairs_at(&cpu->pairs, l->pair);
   Record *r = &c->record[p->slot];
   const PairMemory *memory = pair_memory(cpu->work.state, p->a, p->b);
-  ListTask task = task_of(c, p);
-  task.copied = c->items[l->pair] < 0;
+  ListTask task = task_for(c, p);
+  task.copied = l->items < 0;
   task.to = l->to;
-  task.room = task.copied ? -1 - c->items[l->pair] : c->items[l->pair];
+  task.room = task.copied ? -1 - l->items : l->items;
   task.anchor = memory ? memory->first_anchor : 0;
   task.anchors = memory ? memory->anchor_count : 0;
   ((ListTask *)packet_here(&c->listing, c->list_task))[t] = task;
@@ -154,8 +154,10 @@ static bool reserve_lists(Cuda *c, const Cpu *cpu) {
 
 bool cuda_list_begin(Cuda *c, Cpu *cpu) {
   if (!mem_reserve((void **)&c->listed, &c->listed_capacity, cpu->pairs.count, sizeof(Listed))) return false;
+  picks_clear(&c->task_of);
   parallel_for(cpu->threads, cpu->pairs.count, 64, choose_pair, cpu);
-  if (!send_start(c, cpu) || !choose_places(c, cpu) || !reserve_lists(c, cpu)) return false;
+  if (!picks_list(&c->task_of, cpu->pairs.count) || !send_start(c, cpu) || !choose_places(c) || !reserve_lists(c, cpu))
+    return false;
   parallel_for(cpu->threads, c->listed_count, 32, put_task, cpu);
   return packet_send(&c->listing);
 }
@@ -201,22 +203,22 @@ static void choose_compared(void *context, int k) {
   Cuda *c = cpu->accelerator_self;
   const Pair *p = pairs_at(&cpu->pairs, k);
   bool compares = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].compare && pair_rubs(p);
-  c->items[k] = compares && (c->record[p->slot].acting || cuda_points(c, p) >= 0);
+  if (compares && (c->record[p->slot].acting || cuda_points(c, p) >= 0)) picks_add(&c->task_of, k, 0);
   cpu->pair_part[k] = (Partial){.item = -1};
 }
 
 static void put_compared(void *context, int t) {
   const Cpu *cpu = context;
   Cuda *c = cpu->accelerator_self;
-  ((ListTask *)packet_here(&c->listing, c->list_task))[t] = task_of(c, pairs_at(&cpu->pairs, c->task_pair[t]));
+  ((ListTask *)packet_here(&c->listing, c->list_task))[t] = task_for(c, pairs_at(&cpu->pairs, c->task_of.list[t].pair));
 }
 
 static void take_compared(void *context, int t) {
   Cpu *cpu = context;
   const Cuda *c = cpu->accelerator_self;
   const LoadResult *result = &((const LoadResult *)c->result.here.at)[t];
-  cpu->pair_part[c->task_pair[t]].sum[0] = result->change;
-  cpu->pair_part[c->task_pair[t]].sum[1] = result->load;
+  cpu->pair_part[c->task_of.list[t].pair].sum[0] = result->change;
+  cpu->pair_part[c->task_of.list[t].pair].sum[1] = result->load;
 }
 
 static bool run_compare(Cuda *c, Cpu *cpu, int tasks) {
@@ -239,12 +241,12 @@ static bool run_compare(Cuda *c, Cpu *cpu, int tasks) {
 
 Outcome cuda_compare(void *self, Cpu *cpu) {
   Cuda *c = self;
-  int tasks = 0;
   if (!cuda_send_friction(c, cpu)) return cuda_lost(c);
   if (!reserve_pair_parts(cpu)) return stage_from(false);
+  picks_clear(&c->task_of);
   parallel_for(cpu->threads, cpu->pairs.count, 256, choose_compared, cpu);
-  for (int k = 0; k < cpu->pairs.count; k++)
-    if (c->items[k]) c->task_pair[tasks++] = k;
+  if (!picks_list(&c->task_of, cpu->pairs.count)) return stage_from(false);
+  int tasks = c->task_of.count;
   if (tasks && !run_compare(c, cpu, tasks)) return cuda_lost(c);
   parallel_for(cpu->threads, tasks, 64, take_compared, cpu);
   return stage_done();

@@ -70,13 +70,11 @@ static void write_strips(Setup *s) {
   }
 }
 
-/* Pairs that act, and their strengths; -1 if a pair does not couple two bodies. */
+/* Picks the pairs that act. */
 static void acts_item(void *context, int k) {
   const Setup *s = context;
-  const int *body = s->cpu->pairs.body[k];
-  s->c->items[k] = s->cpu->pair_acts[k] && pair_selected(s->cpu, k);
-  bool couples = s->c->items[k] && takes_part(s->cpu, body[0]) && takes_part(s->cpu, body[1]);
-  s->c->strength[k] = couples ? s->c->last[s->cpu->pairs.slot[k]] : -1;
+  s->c->pair_task[k] = -1;
+  if (s->cpu->pair_acts[k] && pair_selected(s->cpu, k)) picks_add(&s->c->task_of, k, 0);
 }
 
 /* No strength is known when a step begins, nor of pairs that come later. */
@@ -86,10 +84,15 @@ static void forget_strengths(Cuda *c, const Cpu *cpu) {
   c->measured = c->step;
 }
 
-/* task_pair: by pair, its task, -1 if it has no contact and no friction. */
-static void count_tasks(Setup *s) {
+/* The tasks: pairs that act, in their order. False if memory is out. */
+static bool list_tasks(Setup *s) {
+  Picks *tasks = &s->c->task_of;
+  picks_clear(tasks);
   parallel_for(s->cpu->threads, s->cpu->pairs.count, 256, acts_item, s);
-  for (int k = 0; k < s->cpu->pairs.count; k++) s->c->task_pair[k] = s->c->items[k] ? s->tasks++ : -1;
+  if (!picks_list(tasks, s->cpu->pairs.count)) return false;
+  s->tasks = tasks->count;
+  for (int t = 0; t < tasks->count; t++) s->c->pair_task[tasks->list[t].pair] = t;
+  return true;
 }
 
 /* Joins the bodies of pairs that act, by the strengths of the last solve in this step. */
@@ -97,10 +100,13 @@ static bool find_clusters(Setup *s) {
   const Cpu *cpu = s->cpu;
   Clusters *clusters = &s->c->clusters;
   clusters_clear(clusters);
-  for (int k = 0; k < cpu->pairs.count; k++)
-    if (s->c->strength[k] >= 0 &&
-        !clusters_add(clusters, cpu->pairs.body[k][0], cpu->pairs.body[k][1], s->c->strength[k]))
+  for (int t = 0; t < s->tasks; t++) {
+    int k = s->c->task_of.list[t].pair;
+    const int *body = cpu->pairs.body[k];
+    if (takes_part(cpu, body[0]) && takes_part(cpu, body[1]) &&
+        !clusters_add(clusters, body[0], body[1], s->c->last[cpu->pairs.slot[k]]))
       return false;
+  }
   return clusters_join(clusters, cuda_cluster);
 }
 
@@ -167,10 +173,9 @@ static void write_chunks(Setup *s) {
 
 static int row_of(const Setup *s, int body) { return takes_part(s->cpu, body) ? s->c->row_of[body] : -1; }
 
-static void task_item(void *context, int k) {
+static void task_item(void *context, int t) {
   const Setup *s = context;
-  int t = s->c->task_pair[k];
-  if (t < 0) return;
+  int k = s->c->task_of.list[t].pair;
   const Pair *p = pairs_at(&s->cpu->pairs, k);
   const Record *r = &s->c->record[p->slot];
   const Body *body = s->c->model->body;
@@ -199,7 +204,7 @@ static bool part_at(const Setup *s, int e, Part *part) {
   const Cpu *cpu = s->cpu;
   int pair = cpu->body_pairs.item[e] / 2;
   part->side = cpu->body_pairs.item[e] % 2;
-  part->task = s->c->task_pair[pair];
+  part->task = s->c->pair_task[pair];
   if (part->task < 0) return false;
   part->other = cpu->pairs.body[pair][1 - part->side];
   part->couples = takes_part(cpu, part->other);
@@ -275,7 +280,7 @@ static void write_all(Setup *s) {
   write_strips(s);
   write_chunks(s);
   parallel_for(cpu->threads, cpu->model->body_count, 64, pose_item, s);
-  parallel_both(cpu->threads, s->rows, cpu->pairs.count, 32, body_item, task_item, s);
+  parallel_both(cpu->threads, s->rows, s->tasks, 32, body_item, task_item, s);
 }
 
 /* ---- the solve ---- */
@@ -383,12 +388,15 @@ static void take_row(void *context, int row) {
   w->speed[body] = body_speed(w, body, &step);
 }
 
-static void take_strength(void *context, int k) {
+static void take_strength(void *context, int t) {
   const Setup *s = context;
-  int t = s->c->task_pair[k];
-  float *last = &s->c->last[s->cpu->pairs.slot[k]];
-  float strength = t < 0 ? 0 : ((const float *)packet_here(&s->c->solution, s->strength))[t];
-  if (*last != strength) *last = strength; /* other threads have slots beside it */
+  int slot = s->cpu->pairs.slot[s->c->task_of.list[t].pair];
+  s->c->last[slot] = ((const float *)packet_here(&s->c->solution, s->strength))[t];
+}
+
+static void take_solution(Setup *s) {
+  memset(s->c->last, 0, (size_t)s->cpu->pairs.slot_count * sizeof(float)); /* of pairs that do not act any more */
+  parallel_both(s->cpu->threads, s->rows, s->tasks, 64, take_row, take_strength, s);
 }
 
 static Outcome take_status(const Setup *s, size_t at, bool *raised) {
@@ -409,8 +417,7 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   c->lost = !cuda_send_friction(c, cpu) || (s->follows && !cuda_list_begin(c, cpu));
   if (c->lost) return stage_from(false);
   forget_strengths(c, cpu);
-  count_tasks(s);
-  if (!find_clusters(s)) return stage_from(false);
+  if (!list_tasks(s) || !find_clusters(s)) return stage_from(false);
   sort_rows(s);
   if (!open_packet(s)) return stage_from(false);
   write_all(s);
@@ -419,7 +426,7 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   bool corrected = false; /* that matrix is the same */
   Outcome outcome = take_status(s, s->status, raised);
   if (s->follows && !stage_failed(outcome)) outcome = take_status(s, s->corrected, &corrected);
-  if (!stage_failed(outcome)) parallel_both(cpu->threads, s->rows, cpu->pairs.count, 64, take_row, take_strength, s);
+  if (!stage_failed(outcome)) take_solution(s);
   return outcome;
 }
 
@@ -427,7 +434,7 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
 
 static void follow_pair(void *context, int k) {
   const Setup *s = context;
-  int t = s->rows ? s->c->task_pair[k] : -1;
+  int t = s->rows ? s->c->pair_task[k] : -1;
   s->cpu->pair_part[k] = (Partial){.item = -1};
   if (t >= 0 && pair_follows(s->cpu, k, pairs_at(&s->cpu->pairs, k)))
     cuda_take_loads(s->c, s->cpu, k, (const LoadResult *)packet_here(&s->c->solution, s->loads) + t);

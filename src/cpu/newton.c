@@ -27,9 +27,7 @@ static bool needs_acts(const Cpu *cpu) {
 }
 
 static void list_body(Cpu *cpu, int body) {
-  if (!takes_part(cpu, body)) return;
-  cpu->active[cpu->active_count++] = body;
-  system_add_body(&cpu->system, body);
+  if (takes_part(cpu, body)) cpu->active[cpu->active_count++] = body;
 }
 
 /* Own bodies, island by island. Most islands of a process are done after a few iterations. */
@@ -56,6 +54,7 @@ static Outcome choose_bodies(Cpu *cpu) {
   system_reset(&cpu->system);
   if (d) list_members(cpu);
   for (int s = 0; !d && s < cpu->model->moving_count; s++) list_body(cpu, cpu->model->moving[s]);
+  for (int k = 0; k < cpu->active_count && !solved_elsewhere(cpu); k++) system_add_body(&cpu->system, cpu->active[k]);
   return stage_done();
 }
 

@@ -87,6 +87,7 @@ static void pair_chunk(void *context, int c) {
   *sum = (Partial){.extreme = INFINITY};
   if (!cpu->islands->island[chunk.segment].selected) return;
   for (int e = chunk.first; e < chunk.end; e++) {
+    if (cpu->pair_far[cpu->island_pairs.item[e]]) continue;
     const Partial *part = &cpu->pair_part[cpu->island_pairs.item[e]];
     sum->any |= part->any;
     sum->extreme = least(sum->extreme, part->extreme);
@@ -96,14 +97,11 @@ static void pair_chunk(void *context, int c) {
   }
 }
 
-/* What pair k adds to its chunk; item: -1 if no side of it is in the active set, or another process
+/* What pair k adds to its chunk, unless it is far; item: -1 if no side of it is in the active set, or another process
  * counts it. */
 static void note_pair(void *context, int k) {
   Cpu *cpu = context;
-  if (cpu->pair_far[k]) {
-    cpu->pair_part[k] = (Partial){.extreme = INFINITY, .item = -1};
-    return;
-  }
+  if (cpu->pair_far[k]) return;
   const Pair *p = pairs_at(&cpu->pairs, k);
   cpu->pair_cost[k] = pair_cost(p);
   cpu->pair_part[k] = (Partial){.sum = {p->energy_trial - p->energy, p->noise},

@@ -379,10 +379,9 @@ static void take_task(void *context, int t) {
 /* Makes the lists that the plans ask for. */
 static bool search_planned(Cuda *c, Cpu *cpu) {
   int count = 0;
-  bool deep;
   for (int t = 0; t < c->task_of.count; t++)
     if (c->task_of.list[t].items == ITEMS_SEARCH) c->searched[count++] = c->task_of.list[t].pair;
-  return cuda_search(c, cpu, count, c->searched, false, &deep);
+  return cuda_search(c, cpu, count, c->searched);
 }
 
 static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose) {
@@ -571,8 +570,8 @@ static void cover_plan(void *context, int t) {
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
-static int list_uncovered(Cuda *c, int what) {
-  int count = 0;
+/* Lists the pairs whose way is `what` behind the first `count` of the searched ones. */
+static int list_uncovered(Cuda *c, int what, int count) {
   for (int t = 0; t < c->uncovered.count; t++)
     if (c->uncovered.list[t].items == what) c->searched[count++] = c->uncovered.list[t].pair;
   return count;
@@ -588,16 +587,6 @@ static void take_cover(void *context, int t) {
   bound_covered(cpu, k, p, c->before[k]);
 }
 
-static Outcome cover_windows(Cuda *c, Cpu *cpu) {
-  int count = list_uncovered(c, ITEMS_WINDOWS);
-  Outcome outcome = cuda_windows(c, cpu, count, c->searched);
-  for (int t = 0; t < count; t++) {
-    int k = c->searched[t];
-    if (!stage_failed(outcome)) bound_covered(cpu, k, pairs_at(&cpu->pairs, k), c->before[k]);
-  }
-  return outcome;
-}
-
 /* Tests all of the candidates of the searched pairs. */
 static Outcome sweep_searched(Cuda *c, Cpu *cpu, int count) {
   Tasks tasks;
@@ -607,15 +596,20 @@ static Outcome sweep_searched(Cuda *c, Cpu *cpu, int count) {
   return run_sweep(c, cpu, &tasks, take_cover);
 }
 
-/* The search tests the stencils that it lists. If this machine had to search, they are tested after it. */
-static Outcome cover_lists(Cuda *c, Cpu *cpu) {
+/* One search for new lists, whose stencils it tests, and for the windows of long steps. If this machine had to search,
+ * the stencils of lists are tested after it. */
+static Outcome cover_all(Cuda *c, Cpu *cpu) {
   bool deep;
-  int count = list_uncovered(c, ITEMS_SEARCH);
+  int lists = list_uncovered(c, ITEMS_SEARCH, 0), count = list_uncovered(c, ITEMS_WINDOWS, lists);
   if (count == 0) return stage_done();
-  if (!sweeps_open(c, cpu, count, c->searched, true) || !cuda_search(c, cpu, count, c->searched, true, &deep))
-    return cuda_lost(c);
-  if (deep) return sweep_searched(c, cpu, count);
-  parallel_for(cpu->threads, count, 64, take_cover, cpu);
+  Outcome outcome = cuda_beyond(c, cpu, lists, count, c->searched, &deep);
+  if (stage_failed(outcome)) return outcome;
+  for (int t = lists; t < count; t++) {
+    int k = c->searched[t];
+    bound_covered(cpu, k, pairs_at(&cpu->pairs, k), c->before[k]);
+  }
+  if (deep) return lists ? sweep_searched(c, cpu, lists) : stage_done();
+  parallel_for(cpu->threads, lists, 64, take_cover, cpu);
   return stage_done();
 }
 
@@ -625,8 +619,7 @@ static Outcome cuda_cover(void *self, Cpu *cpu) {
   cpu->failed = -1;
   parallel_for(cpu->threads, c->uncovered.count, 8, cover_plan, cpu);
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
-  Outcome outcome = cpu->failed < 0 ? cover_windows(c, cpu) : pair_outcome(cpu, cpu->failed);
-  return stage_failed(outcome) ? outcome : cover_lists(c, cpu);
+  return cpu->failed < 0 ? cover_all(c, cpu) : pair_outcome(cpu, cpu->failed);
 }
 
 /* ---- friction after a step ---- */

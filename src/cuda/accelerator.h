@@ -163,21 +163,26 @@ int cuda_points(const Cuda *cuda, const Pair *pair);
 /* Room for candidates up to `count`. The contents stay. */
 bool cuda_grow_candidates(Cuda *cuda, int count);
 /* search.c: sends the trees of the meshes; makes the lists of the pairs after pair_query_begin. False: the GPU
- * failed. swept: the listed stencils are tested on the pairs' paths, after sweeps_open. *deep: a tree has too many
- * levels, this machine searched. */
+ * failed. */
 bool search_open(Cuda *cuda, const SideShape *shape);
 void search_close(Search *search);
-bool cuda_search(Cuda *cuda, Cpu *cpu, int count, const int *pair, bool swept, bool *deep);
+bool cuda_search(Cuda *cuda, Cpu *cpu, int lists, const int *pair);
 extern int cuda_ranked; /* the longest list that the search puts in order itself; tests change it */
-/* In parts: room for the tasks, NULL if memory is out; the task of a window; the search. *deep: a tree has too many
- * levels, nothing found is valid. */
+/* In parts: room for the tasks, NULL if memory is out; the tasks of lists, which come first, and of a window; the
+ * search. swept: the bounds of sweeps come back, and listed stencils are tested by the sweeps of the same number.
+ * *deep: a tree has too many levels, nothing found is valid. */
 SearchTask *search_tasks(Search *search, int count);
+void search_list_tasks(const Cpu *cpu, int lists, const int *pair, bool swept, SearchTask *task);
 SearchTask search_window_task(const Cpu *cpu, const Pair *pair, const SweepWindow *window, int sweep);
-bool search_run(Cuda *cuda, int count, bool swept, bool *deep);
-/* window.c: bounds of the pairs whose steps are searched in windows, into pair->bound. plan: by pair. */
-Outcome cuda_windows(Cuda *cuda, Cpu *cpu, int count, const int *pair);
-/* Sends poses and sweeps of pairs, by their plans; room for the bounds. listed: listed stencils are tested. */
-bool sweeps_open(Cuda *cuda, Cpu *cpu, int count, const int *pair, bool listed);
+bool search_run(Cuda *cuda, int tasks, bool swept, bool *deep);
+/* Puts the lists in order behind the candidates that are there, and hands them to the pairs; or this machine searches.
+ * False if memory is out or the GPU failed. */
+bool search_collect(Cuda *cuda, Cpu *cpu, int tasks, int lists, const int *pair);
+bool search_here(Cpu *cpu, int lists, const int *pair);
+/* window.c: bounds of pairs beyond their lists. The first `lists` of them get new lists: the least bound of pair i is
+ * number i of c->result, unless *deep: then they are still to be tested. The steps of the others are searched in
+ * windows, into pair->bound. */
+Outcome cuda_beyond(Cuda *cuda, Cpu *cpu, int lists, int count, const int *pair, bool *deep);
 /* accelerator.c: the task of a pair's sweep, by its plan. */
 SweepTask sweep_task(const Cuda *cuda, const Pair *pair, const BoundPlan *plan);
 Outcome cuda_lost(Cuda *cuda);  /* the GPU failed */

@@ -184,37 +184,33 @@ static void hand_task(void *context, int t) {
   r->count = count;
 }
 
-/* Long lists are sorted, all together, by task. */
-static bool sort_lists(Search *s, int tasks, int found, Candidate *to) {
-  int *count = (int *)s->count.here.at + SEARCH_COUNTS, *first = count + tasks;
-  for (int t = 0, at = 0; t < tasks; at += count[t++]) first[t] = at;
+/* Long lists are sorted, all together, by task. first: where each begins. */
+static bool sort_lists(Search *s, int lists, int *first, int found, Candidate *to) {
+  const int *count = (const int *)s->count.here.at + SEARCH_COUNTS;
+  for (int t = 0, at = 0; t < lists; at += count[t++]) first[t] = at;
   if (!device_reserve(&s->order, (size_t)found * sizeof(int))) return false;
   OrderArrays order = {s->found.at, s->order.at, to};
   return search_sort(found, s->key.at, s->owner.at, s->order.at, &s->scratch) && search_order_launch(found, &order);
 }
 
-/* Puts the lists in order behind the candidates that are there, and hands them to the pairs. */
-static bool collect(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
+bool search_collect(Cuda *c, Cpu *cpu, int tasks, int lists, const int *pair) {
   Search *s = &c->search;
-  const int *count = s->count.here.at;
+  int *count = s->count.here.at, *first = count + SEARCH_COUNTS + tasks;
   int found = count[SEARCH_FOUND], base = c->candidate_count;
   if (!cuda_grow_candidates(c, base + found)) return false;
   Candidate *to = (Candidate *)c->candidate.at + base;
-  if (!(count[SEARCH_LONG] ? sort_lists(s, tasks, found, to)
+  if (!(count[SEARCH_LONG] ? sort_lists(s, lists, first, found, to)
                            : device_move(to, s->ordered.at, (size_t)found * sizeof(Candidate))))
     return false;
   c->candidate_count = base + found;
-  Handing handing = {cpu, c, pair, count + SEARCH_COUNTS, count + SEARCH_COUNTS + tasks, base};
-  parallel_for(cpu->threads, tasks, 64, hand_task, &handing);
+  Handing handing = {cpu, c, pair, count + SEARCH_COUNTS, first, base};
+  parallel_for(cpu->threads, lists, 64, hand_task, &handing);
   return true;
 }
 
-/* A tree too deep for the keys: this machine searches. */
-static void search_here(Cpu *cpu, int tasks, const int *pair) {
-  for (int t = 0; t < tasks; t++) {
-    Pair *p = pairs_at(&cpu->pairs, pair[t]);
-    pair_query_here(p, &cpu->scene);
-  }
+bool search_here(Cpu *cpu, int lists, const int *pair) {
+  for (int t = 0; t < lists; t++) pair_query_here(pairs_at(&cpu->pairs, pair[t]), &cpu->scene);
+  return pairs_settle(&cpu->pairs);
 }
 
 SearchTask *search_tasks(Search *s, int tasks) {
@@ -248,14 +244,17 @@ static void list_item(void *context, int t) {
   if (l->swept) l->task[t].listed = t;
 }
 
-bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair, bool swept, bool *deep) {
-  *deep = false;
-  if (tasks == 0) return true;
-  Listing listing = {cpu, pair, search_tasks(&c->search, tasks), swept};
-  if (!listing.task) return false;
-  parallel_for(cpu->threads, tasks, 16, list_item, &listing);
-  if (!search_run(c, tasks, swept, deep)) return false;
-  if (!*deep) return collect(c, cpu, tasks, pair);
-  search_here(cpu, tasks, pair);
-  return pairs_settle(&cpu->pairs);
+void search_list_tasks(const Cpu *cpu, int lists, const int *pair, bool swept, SearchTask *task) {
+  Listing listing = {cpu, pair, task, swept};
+  parallel_for(cpu->threads, lists, 16, list_item, &listing);
+}
+
+bool cuda_search(Cuda *c, Cpu *cpu, int lists, const int *pair) {
+  bool deep;
+  if (lists == 0) return true;
+  SearchTask *task = search_tasks(&c->search, lists);
+  if (!task) return false;
+  search_list_tasks(cpu, lists, pair, false, task);
+  if (!search_run(c, lists, false, &deep)) return false;
+  return deep ? search_here(cpu, lists, pair) : search_collect(c, cpu, lists, lists, pair);
 }

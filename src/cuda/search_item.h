@@ -303,6 +303,7 @@ KERNEL void search_stencil(const SearchArrays *s, int i) {
 /* Which list comes first changes from run to run; the lists do not. */
 KERNEL void search_place(const SearchArrays *s, int task) {
   int count = s->task_count[task];
+  if (s->task[task].sweep >= 0) return; /* lists nothing */
   s->task_first[task] = count_up_by(&s->count[SEARCH_PLACED], count);
   if (count > s->ranked) s->count[SEARCH_LONG] = 1;
 }

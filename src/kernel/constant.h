@@ -301,6 +301,9 @@
 /* [margin of lists] How much further lists of candidates reach that the GPU makes, if meshes are coarser than
  * GPU_TRIANGLES: distances cost less there than searches. test_cuda_serial */
 #define GPU_LIST_MORE 1.0
+/* [windows] How many windows of a long step the GPU searches at once: three make a whole step in most cases, a search
+ * costs more than the windows that an early bound makes needless. Cost alone. */
+#define GPU_WINDOWS 4
 
 /* ---- Volumes of surfaces that are not clean closed ones ---- */
 

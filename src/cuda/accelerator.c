@@ -196,6 +196,23 @@ static bool send_lists(Cuda *c) {
                        (size_t)count * sizeof(Candidate));
 }
 
+/* Candidates of the lists that some pairs still use. */
+static double count_used(void *context, int first, int last) {
+  const Cpu *cpu = context;
+  const Cuda *c = cpu->accelerator_self;
+  int64_t used = 0;
+  for (int k = first; k < last; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    if (has_list(c, cpu, p)) used += c->record[p->slot].count;
+  }
+  return (double)used;
+}
+
+/* Is most of the lists' room wasted? */
+static bool lists_sparse(const Cuda *c, Cpu *cpu) {
+  return 2 * parallel_sum(cpu->threads, cpu->pairs.count, 256, count_used, cpu) + 4096 < c->candidate_count;
+}
+
 /* Tasks of the lists that pairs still use: c->task. */
 static bool list_used(Cuda *c, const Cpu *cpu) {
   int total = 0;
@@ -209,7 +226,7 @@ static bool list_used(Cuda *c, const Cpu *cpu) {
     *task = (FetchTask){r->first, r->count, total};
     total += r->count;
   }
-  return 2 * total + 4096 < c->candidate_count;
+  return true;
 }
 
 /* New places of the lists. */
@@ -227,8 +244,8 @@ static int move_lists(Cuda *c, const Cpu *cpu) {
 
 /* Closes the gaps between lists if most of their room is wasted. Only if no contact is needed any more. If there is no
  * memory for it, the gaps stay. */
-static void pack_lists(Cuda *c, const Cpu *cpu) {
-  if (cpu->pairs.slot_count > c->record_capacity || !list_used(c, cpu)) return;
+static void pack_lists(Cuda *c, Cpu *cpu) {
+  if (cpu->pairs.slot_count > c->record_capacity || !lists_sparse(c, cpu) || !list_used(c, cpu)) return;
   const FetchTask *last = (const FetchTask *)c->task.here.at + c->task.count - 1;
   int total = c->task.count ? last->to + last->count : 0;
   if (!device_reserve(&c->packed, (size_t)c->candidate_capacity * sizeof(Candidate)) || !twin_send(&c->task)) return;
@@ -624,24 +641,35 @@ static Outcome cuda_cover(void *self, Cpu *cpu) {
 
 /* ---- friction after a step ---- */
 
-static void advance_task_of(Cpu *cpu, int k, Pair *p) {
-  const Cuda *c = cuda_of(cpu);
-  const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
-  ((AdvanceTask *)c->advance.here.at)[k] = (AdvanceTask){cuda_points(c, p), g->fraction * g->length};
+static void pick_advancing(Cpu *cpu, int k, Pair *p) {
+  Cuda *c = cuda_of(cpu);
+  int points = cuda_points(c, p);
+  if (points >= 0) picks_add(&c->task_of, k, points);
 }
 
-/* A task for every pair. It does not wait: no other stage writes to its packet. */
+static void fill_advance(void *context, int t) {
+  const Cpu *cpu = context;
+  const Cuda *c = cuda_of(cpu);
+  const Picked *own = &c->task_of.list[t];
+  const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[own->pair])];
+  ((AdvanceTask *)c->advance.here.at)[t] = (AdvanceTask){own->items, g->fraction * g->length};
+}
+
+/* A task for every pair that has points; those that are far have none. It does not wait: no other stage writes to its
+ * packet. */
 static Outcome cuda_advance(void *self, Cpu *cpu) {
   Cuda *c = self;
   if (!c->friction_known || c->friction.count == 0) return stage_done();
-  packet_begin(&c->advance);
-  packet_add(&c->advance, (size_t)cpu->pairs.count * sizeof(AdvanceTask));
-  if (!packet_open(&c->advance)) return stage_from(false);
-  memset(c->advance.here.at, 0xff, c->advance.used);                  /* no points */
-  Outcome outcome = for_near_pairs(cpu, advance_task_of, NULL, NULL); /* those that are far have no points */
+  picks_clear(&c->task_of);
+  Outcome outcome = for_near_pairs(cpu, pick_advancing, NULL, NULL);
   if (stage_failed(outcome)) return outcome;
+  if (!picks_list(&c->task_of, cpu->pairs.count)) return stage_from(false);
+  packet_begin(&c->advance);
+  packet_add(&c->advance, (size_t)c->task_of.count * sizeof(AdvanceTask));
+  if (!packet_open(&c->advance)) return stage_from(false);
+  parallel_for(cpu->threads, c->task_of.count, 256, fill_advance, cpu);
   AdvanceArrays arrays = {c->advance.there.at, c->points.there.at, c->friction.there.at, cpu->scene.friction_eps};
-  return packet_send(&c->advance) && advance_launch(cpu->pairs.count, &arrays) ? stage_done() : cuda_lost(c);
+  return packet_send(&c->advance) && advance_launch(c->task_of.count, &arrays) ? stage_done() : cuda_lost(c);
 }
 
 /* ---- back to the pairs ---- */

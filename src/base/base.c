@@ -1,11 +1,17 @@
+#define _GNU_SOURCE /* madvise */
 #include "base/base.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 static atomic_long fail_countdown;
 
@@ -21,9 +27,31 @@ static bool allocation_fails(void) {
 
 void *mem_alloc(size_t count, size_t size) { return mem_resize(NULL, count, size); }
 
+/* From so many bytes on, pages of zeroed memory are given back instead of written. */
+enum { ZERO_BY_PAGES = 1 << 20 };
+
+/* calloc writes to memory that was freed before, and so touches all pages of an array of which a process may use
+ * little. */
+static bool zero_pages(char *p, size_t bytes) {
+#ifdef __linux__
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (page - (uintptr_t)p % page) % page;
+  size_t whole = (bytes - before) / page * page, after = bytes - before - whole;
+  if (madvise(p + before, whole, MADV_DONTNEED) != 0) return false;
+  memset(p, 0, before);
+  memset(p + before + whole, 0, after);
+  return true;
+#else
+  return (void)p, (void)bytes, false;
+#endif
+}
+
 void *mem_zeroed(size_t count, size_t size) {
-  if (allocation_fails()) return NULL;
-  return calloc(count ? count : 1, size ? size : 1);
+  size_t bytes;
+  if (allocation_fails() || __builtin_mul_overflow(count, size, &bytes)) return NULL;
+  if (bytes < ZERO_BY_PAGES) return calloc(count ? count : 1, size ? size : 1);
+  void *p = malloc(bytes);
+  if (p && !zero_pages(p, bytes)) memset(p, 0, bytes);
+  return p;
 }
 
 void *mem_resize(void *old, size_t count, size_t size) {

@@ -6,7 +6,7 @@
 #include "contact/pair.h"
 
 /* A few stencils, as of most pairs, need no memory from the heap. */
-enum { FEW = 16 };
+enum { FEW = 64 };
 
 static Merge merge_of(const Pair *p, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   Side a = scene_side(scene, p->a), b = scene_side(scene, p->b);
@@ -52,10 +52,55 @@ static bool order(Pair *p, const ContactScene *scene) {
   return rest;
 }
 
+/* As merge_open for all stencils. Only triangles have features, which need the table. */
+static void open_stencils(Merge *m) {
+  bool cleared = false;
+  for (int i = 0; i < m->count; i++) {
+    int kind = m->contact[i].kind;
+    if (!cleared && (kind == STENCIL_VERTEX_TRIANGLE || kind == STENCIL_TRIANGLE_VERTEX)) {
+      memset(m->table, 0, m->slots * sizeof *m->table);
+      cleared = true;
+    }
+    merge_open(m, i);
+  }
+}
+
+static bool has_features(const Crossing *at) {
+  return at->edge[0] >= 0 || at->edge[1] >= 0 || at->edge[2] >= 0 || at->edge[3] >= 0; /* points have edges too */
+}
+
+/* Opens an edge-edge stencil for the second part. Returns false if it is done, because its edges do not count or it has
+ * no features. */
+static bool open_crossing(Merge *m, int i) {
+  Contact *c = &m->contact[i];
+  if (edges_flat(m, c)) {
+    c->mollifier_d1 = 0;
+    return false;
+  }
+  bool found = *m->feature_count > 0;
+  if (found) {
+    Crossing at = crossing_find(m, c);
+    if (m->crossing) m->crossing[i] = at;
+    found = m->self || has_features(&at);
+  }
+  if (found) count_crossings(m, i, c);
+  else crossing_put_alone(m, c);
+  return found;
+}
+
+/* As merge_close, but stencils without features are left out. Those with features are listed after the table. */
+static void close_stencils(Merge *m) {
+  int count = 0, *crossing = m->table + m->slots;
+  merge_share(m, 0);
+  for (int i = 0; i < m->count; i++)
+    if (m->contact[i].kind == STENCIL_EDGE_EDGE && open_crossing(m, i)) crossing[count++] = i;
+  for (int k = 0; k < count; k++) merge_crossing(m, crossing[k], &m->contact[crossing[k]]);
+  merge_put(m, 0);
+}
+
 static bool weigh(Merge *m, Pair *p, const ContactScene *scene) {
-  memset(m->table, 0, m->slots * sizeof *m->table);
-  for (int i = 0; i < m->count; i++) merge_open(m, i);
-  merge_close(m, 0);
+  open_stencils(m);
+  close_stencils(m);
   int extra = count_extras(m);
   return (extra == 0 || append_extras(m, p, scene, extra)) && order(p, scene);
 }
@@ -80,13 +125,14 @@ void pair_merge(Pair *p, const ContactScene *scene, const Affine *qa, const Affi
   Merge m = merge_of(p, scene, qa, qb);
   Feature few[MERGE_FEATURES * FEW];
   Crossing few_crossings[FEW];
-  int few_slots[MERGE_SLOTS * FEW];
+  int few_slots[(MERGE_SLOTS + 1) * FEW];
   bool small = m.count <= FEW;
   int features = 0;
   m.feature_count = &features;
+  m.crossed = true;
   m.crossing = small ? few_crossings : mem_alloc((size_t)m.count, sizeof(Crossing)); /* not needed if memory is out */
   m.feature = small ? few : mem_alloc((size_t)m.count, MERGE_FEATURES * sizeof(Feature));
-  m.table = small ? few_slots : mem_alloc((size_t)m.count, MERGE_SLOTS * sizeof(int));
+  m.table = small ? few_slots : mem_alloc((size_t)m.count, (MERGE_SLOTS + 1) * sizeof(int));
   if (!m.feature || !m.table || !weigh(&m, p, scene)) p->failed = true;
   if (!small) mem_free(m.feature);
   if (!small) mem_free(m.table);

@@ -380,6 +380,12 @@ KERNEL void merge_crossing(Merge *m, int i, Contact *c) {
   if (fades) c->mollifier_d1 *= whole > 0 ? sum / whole : 0; /* the ends are no nearer than the edges */
 }
 
+/* merge_crossing of a stencil without features. */
+KERNEL void crossing_put_alone(const Merge *m, Contact *c) {
+  c->weight = c->mollifier;
+  if (!(c->gap / m->range < 1)) c->mollifier_d1 = 0; /* its barrier is zero */
+}
+
 /* ---- a pair ---- */
 
 /* Rounding of the sum of shares. */
@@ -422,13 +428,25 @@ KERNEL Contact *crossing_at_place(const Merge *m, int i) {
   return i >= 0 && merge_crosses(m, &m->contact[i]) ? &m->contact[i] : NULL;
 }
 
+/* Gives the features' weights to their stencils. */
+KERNEL void merge_put(Merge *m, int lane) {
+  for (int i = lane; i < *m->feature_count; i += LANES)
+    if (feature_counts(m, i) && m->feature[i].stencil != MERGE_NONE)
+      feature_put(m, &m->feature[i], &m->contact[m->feature[i].stencil]);
+  lane_sync();
+}
+
+/* What triangles add, to all features. */
+KERNEL void merge_share(Merge *m, int lane) {
+  for (int i = lane; i < *m->feature_count; i += LANES) merge_shared(m, &m->feature[i]);
+  lane_sync();
+  for (int i = lane; i < *m->feature_count; i += LANES) m->feature[i].weight = m->feature[i].whole;
+  lane_sync();
+}
+
 /* The second part: sets the weights of all stencils. */
 KERNEL void merge_close(Merge *m, int lane) {
-  int features = *m->feature_count;
-  for (int i = lane; i < features; i += LANES) merge_shared(m, &m->feature[i]);
-  lane_sync();
-  for (int i = lane; i < features; i += LANES) m->feature[i].weight = m->feature[i].whole;
-  lane_sync();
+  merge_share(m, lane);
   for (int k = lane; k < m->count + lane; k += LANES) {
     int i = k < m->count ? merge_stencil(m, k) : -1;
     count_crossings(m, i, crossing_at_place(m, i));
@@ -439,10 +457,7 @@ KERNEL void merge_close(Merge *m, int lane) {
     if (i >= 0 && !c && m->contact[i].kind == STENCIL_EDGE_EDGE) m->contact[i].mollifier_d1 = 0;
     merge_crossing(m, i, c);
   }
-  for (int i = lane; i < features; i += LANES)
-    if (feature_counts(m, i) && m->feature[i].stencil != MERGE_NONE)
-      feature_put(m, &m->feature[i], &m->contact[m->feature[i].stencil]);
-  lane_sync();
+  merge_put(m, lane);
 }
 
 KERNEL bool merge_extra(const Merge *m, int i) { return feature_counts(m, i) && m->feature[i].stencil == MERGE_NONE; }

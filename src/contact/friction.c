@@ -347,18 +347,17 @@ LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, do
   FrictionPoint *f = pair_friction(p, scene);
   const Contact *contact = pair_contacts(p, scene);
   PointMaker l = maker_of(p, scene, NULL);
-  LoadChange out = {0, 0};
+  LoadChange out = {0, 0, 0, 0};
   for (int i = 0; i < p->friction.count; i++) {
     double ahead = l.pass.factor[friction_way(&f[i])] * force_ahead(p, scene, &contact[f[i].contact], step);
-    out.change += fabs(point_move_load(&f[i], ahead, weight));
-    out.load += f[i].ahead;
+    point_move_load(&f[i], ahead, weight, &out);
   }
   p->energy = p->barrier + pair_energy_of_loads(p, scene);
   return out;
 }
 
 LoadChange pair_load_error(const Pair *p, const ContactScene *scene) {
-  LoadChange out = {0, 0};
+  LoadChange out = {0, 0, 0, 0};
   if (!pair_rubs(p) || (p->acting == 0 && p->friction.count == 0)) return out;
   KeyIndex points;
   PointMaker l = maker_of(p, scene, NULL);

@@ -72,6 +72,7 @@ typedef struct FrictionPoint {
   double load;   /* mu times normal force, in the units of the incremental potential; over the arm if not sliding */
   double ahead;  /* the load that Newton's step leads to */
   double change; /* of the load since the assembly */
+  double miss;   /* how far the load was from the one that Newton's step led to, in the last iteration */
   Vec3 at;       /* where on body a, rest coordinates */
   double claim;  /* if its contact is gone: the sum of the normal forces of contacts that share its load */
   int successor; /* the contact that has its key now, or that gets its load; -1 = several share it */
@@ -85,6 +86,14 @@ typedef struct FrictionPoint {
   };
   double wb[3];
 } FrictionPoint;
+
+/* Loads of some points: how much they changed, or differ from the normal forces, and their sum. Only if they changed:
+ * the products of how far they were from their aims in this iteration and in the one before, and the squares of the
+ * latter. */
+typedef struct LoadChange {
+  double change, load;
+  double product, square;
+} LoadChange;
 
 enum { FRICTION_WAY_SHIFT = 62 };
 KERNEL FrictionWay friction_way(const FrictionPoint *f) { return (FrictionWay)(f->key >> FRICTION_WAY_SHIFT); }

@@ -207,10 +207,6 @@ typedef struct FrictionStart {
 bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionStart *start, bool begins);
 /* Loads over the normal force, by way. Returns the arm [m] at which rolling and spinning are slips. */
 double pair_load_factors(const Pair *pair, const Model *model, double factor[FRICTION_WAYS]);
-/* Loads over a pair: how much they changed or differ, and their sum. */
-typedef struct LoadChange {
-  double change, load;
-} LoadChange;
 /* Moves the loads by `weight` towards those of the normal forces that Newton's step leads to by its own equations.
  * Contacts and points are those of the assembly. */
 LoadChange pair_predict_loads(Pair *pair, const ContactScene *scene, Nodes step, double weight);

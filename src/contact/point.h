@@ -76,17 +76,21 @@ KERNEL void point_set_load(FrictionPoint *f, const FrictionPoint *before, Vec3 u
   f->displacement = f->trial = u;
   f->force = before ? point_resisted(f, before->force) : scale(friction_f1_over_y(norm(u), eps), u);
   f->load = f->ahead = load;
+  f->miss = before ? before->miss : 0;
 }
 
-/* Moves a load by `weight` towards `ahead` and returns how far it is to move. The matrix has the stiffness of the loads
- * so far. A load far above would push without resistance, so it grows by a factor at most; the rest waits for the next
- * matrix. */
-KERNEL double point_move_load(FrictionPoint *f, double ahead, double weight) {
-  double before = f->load, change = weight * (ahead - before);
-  f->ahead = before + change;
+/* Moves a load by `weight` towards `ahead`. The matrix has the stiffness of the loads so far. A load far above would
+ * push without resistance, so it grows by a factor at most; the rest waits for the next matrix. */
+KERNEL void point_move_load(FrictionPoint *f, double ahead, double weight, LoadChange *sum) {
+  double before = f->load, miss = ahead - before;
+  f->ahead = before + weight * miss;
   f->load = least(f->ahead, LOAD_GROWTH * before);
   f->change = f->load - before;
-  return change;
+  sum->change += fabs(weight * miss);
+  sum->load += f->ahead;
+  sum->product += miss * f->miss;
+  sum->square += f->miss * f->miss;
+  f->miss = miss;
 }
 
 /* ---- loads of contacts whose features change ---- */

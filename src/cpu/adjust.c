@@ -19,7 +19,7 @@ static bool compared_elsewhere(const Cpu *cpu) { return cpu->accelerator && cpu-
 
 static void compare_item(void *context, int k) {
   Cpu *cpu = context;
-  LoadChange own = {0, 0};
+  LoadChange own = {0, 0, 0, 0};
   if (compared_elsewhere(cpu)) return; /* the sums are there already */
   if (island_at(cpu, k)->compare && counts_pair(cpu, k)) own = pair_load_error(pairs_at(&cpu->pairs, k), &cpu->scene);
   cpu->pair_part[k] = (Partial){.sum = {own.change, own.load}};

@@ -17,7 +17,7 @@
 /* Sums and extremes over a chunk of an island's bodies or pairs, or of one of them. A loop over items stores those of
  * each, since its data is in the cache of the thread that computed it; the sums of a chunk then read little. */
 typedef struct Partial {
-  double sum[2];
+  double sum[4];
   double extreme;
   int item; /* the body or pair of the extreme, -1 if none */
   bool any;

@@ -45,7 +45,7 @@ Outcome loads_list(Cpu *cpu) {
 static void predict_item(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = pairs_at(&cpu->pairs, k);
-  LoadChange own = {0, 0};
+  LoadChange own = {0, 0, 0, 0};
   if (solved_elsewhere(cpu)) return;
   if (p->friction.count > 0 && pair_follows(cpu, k, p)) {
     const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
@@ -53,8 +53,8 @@ static void predict_item(void *context, int k) {
     pair_assemble_change(p, &cpu->scene);
     if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
   }
-  if (!counts_pair(cpu, k)) own = (LoadChange){0, 0};
-  cpu->pair_part[k] = (Partial){.sum = {own.change, own.load}};
+  if (!counts_pair(cpu, k)) own = (LoadChange){0, 0, 0, 0};
+  cpu->pair_part[k] = (Partial){.sum = {own.change, own.load, own.product, own.square}};
 }
 
 static void add_chunk(void *context, int c) {
@@ -63,7 +63,7 @@ static void add_chunk(void *context, int c) {
   Partial *sum = &cpu->partial[c];
   *sum = (Partial){0};
   for (int e = chunk.first; e < chunk.end; e++)
-    for (int i = 0; i < 2; i++) sum->sum[i] += cpu->pair_part[cpu->island_pairs.item[e]].sum[i];
+    for (int i = 0; i < 4; i++) sum->sum[i] += cpu->pair_part[cpu->island_pairs.item[e]].sum[i];
 }
 
 bool sum_loads(Cpu *cpu, ParallelBody *item) {
@@ -76,6 +76,8 @@ bool sum_loads(Cpu *cpu, ParallelBody *item) {
 void add_load_sums(const Cpu *cpu, int chunk, Island *g) {
   g->load_error += cpu->partial[chunk].sum[0];
   g->load += cpu->partial[chunk].sum[1];
+  g->load_product += cpu->partial[chunk].sum[2];
+  g->load_square += cpu->partial[chunk].sum[3];
 }
 
 /* The step of all bodies, of those of other processes too, is in the directions meanwhile: it is not aimed yet. */
@@ -96,7 +98,7 @@ static Outcome predict_loads(Cpu *cpu) {
   Islands *s = cpu->islands;
   for (int e = 0; e < s->listed_count; e++) {
     Island *g = island_listed(s, e);
-    if (g->selected) g->load_change = g->load = g->load_error = 0;
+    if (g->selected) g->load_change = g->load = g->load_error = g->load_product = g->load_square = 0;
   }
   exchange_steps(cpu);
   cpu->failed = -1;

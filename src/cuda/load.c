@@ -193,7 +193,8 @@ void cuda_take_loads(Cuda *c, Cpu *cpu, int k, const LoadResult *result) {
     __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
   p->energy = p->barrier + result->energy;
   c->record[p->slot].room = result->count;
-  cpu->pair_part[k] = (Partial){.sum = {result->change, result->load}, .item = -1};
+  const LoadChange *sum = &result->sum;
+  cpu->pair_part[k] = (Partial){.sum = {sum->change, sum->load, sum->product, sum->square}, .item = -1};
 }
 
 /* ---- compared with the contacts ---- */
@@ -217,8 +218,8 @@ static void take_compared(void *context, int t) {
   Cpu *cpu = context;
   const Cuda *c = cpu->accelerator_self;
   const LoadResult *result = &((const LoadResult *)c->result.here.at)[t];
-  cpu->pair_part[c->task_of.list[t].pair].sum[0] = result->change;
-  cpu->pair_part[c->task_of.list[t].pair].sum[1] = result->load;
+  cpu->pair_part[c->task_of.list[t].pair].sum[0] = result->sum.change;
+  cpu->pair_part[c->task_of.list[t].pair].sum[1] = result->sum.load;
 }
 
 static bool run_compare(Cuda *c, Cpu *cpu, int tasks) {

@@ -197,12 +197,27 @@ KERNEL void list_gather(const ListArrays *s, int task, int lane, double *scratch
 
 /* ---- loads after Newton's step ---- */
 
-/* What happened to the loads of a pair: how much they changed or differ, their sum, the energy of friction; how many
- * points it has. */
+/* What happened to the loads of a pair; the energy of friction; how many points it has. */
 typedef struct LoadResult {
-  double change, load, energy;
+  LoadChange sum;
+  double energy;
   int count;
 } LoadResult;
+
+KERNEL LoadResult load_result(int points) {
+  LoadResult out = {{0, 0, 0, 0}, 0, points};
+  return out;
+}
+
+/* The sums of all lanes. */
+KERNEL LoadResult load_result_sum(LoadResult own) {
+  own.sum.change = lane_sum(own.sum.change);
+  own.sum.load = lane_sum(own.sum.load);
+  own.sum.product = lane_sum(own.sum.product);
+  own.sum.square = lane_sum(own.sum.square);
+  own.energy = lane_sum(own.energy);
+  return own;
+}
 
 typedef struct PredictArrays {
   const MomentTask *task;
@@ -231,8 +246,7 @@ KERNEL void predict_loads(const PredictArrays *s, const MomentTask *k, PointRang
   FrictionPoint *f = s->friction + points.first;
   for (int i = lane; i < points.count; i += LANES) {
     double ahead = points.part * k->factor[friction_way(&f[i])] * predict_force(s, k, &f[i]);
-    out->change += fabs(point_move_load(&f[i], ahead, k->weight));
-    out->load += f[i].ahead;
+    point_move_load(&f[i], ahead, k->weight, &out->sum);
     out->energy += f[i].load * friction_f0(norm(f[i].displacement), s->eps);
   }
   lane_sync();
@@ -242,7 +256,7 @@ KERNEL void predict_task(const PredictArrays *s, int task, int lane, double *scr
   const MomentTask *k = &s->task[task];
   PointRange points = points_of(s->points, k->points);
   double sum[(MOMENT_AA + LANES - 1) / LANES], *own = scratch + SPRING_NUMBERS * lane;
-  LoadResult out = {0, 0, 0, points.count};
+  LoadResult out = load_result(points.count);
   Sym3 none = sym3_zero();
   for (int m = 0; m < (MOMENT_AA + LANES - 1) / LANES; m++) sum[m] = 0;
   if (k->weight > 0) predict_loads(s, k, points, lane, &out);
@@ -253,9 +267,7 @@ KERNEL void predict_task(const PredictArrays *s, int task, int lane, double *scr
     moments_gather(scratch, left < LANES ? left : LANES, MOMENT_AA, lane, sum);
   }
   for (int n = lane, m = 0; n < MOMENT_AA; n += LANES, m++) s->change[(size_t)MOMENT_AA * task + n] = sum[m];
-  out.change = lane_sum(out.change);
-  out.load = lane_sum(out.load);
-  out.energy = lane_sum(out.energy);
+  out = load_result_sum(out);
   if (lane == 0) s->result[task] = out;
 }
 
@@ -275,22 +287,21 @@ KERNEL void compare_task(const CompareArrays *s, int task, int lane, double *scr
   const ListTask *k = &s->task[task];
   PointRange points = list_before(s->points, k);
   Passing pass = passing_of(k, s->contact, s->index, s->friction, points, s->range);
-  LoadResult out = {0, 0, 0, points.count};
+  LoadResult out = load_result(points.count);
   pass_all(&pass, &points, k, lane, scratch);
   lane_sync();
   for (int i = lane; i < pass.count; i += LANES)
-    if (pass.point[i].successor == SUCCESSOR_NONE) out.change += pass.point[i].load;
+    if (pass.point[i].successor == SUCCESSOR_NONE) out.sum.change += pass.point[i].load;
   for (int item = lane; item < k->contacts * k->ways; item += LANES) {
     int contact = item / k->ways, way = k->way[item % k->ways];
     if (!contact_rubs(&pass, contact, way)) continue;
     const FrictionPoint *own = passing_own(&pass, k, item);
     int lost = own ? -1 : nearest_lost(&pass, way, passing_contact(&pass, contact)->ya);
     double now = pass.factor[way] * passing_force(&pass, contact);
-    out.change += fabs(now - passed_load(&pass, contact, way, own, lost, false));
-    out.load += now;
+    out.sum.change += fabs(now - passed_load(&pass, contact, way, own, lost, false));
+    out.sum.load += now;
   }
-  out.change = lane_sum(out.change);
-  out.load = lane_sum(out.load);
+  out = load_result_sum(out);
   if (lane == 0) s->result[task] = out;
 }
 

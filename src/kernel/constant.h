@@ -108,8 +108,6 @@
 #define LOAD_ERROR 0.03
 /* [iterations] Then loads that did not settle are averaged over more and more iterations. test_constant_count */
 #define LOAD_MEAN 20
-/* [iterations] Loads whose change grew so often, one time after the other, move by half of it. Cost alone */
-#define LOAD_SWINGS 5
 /* [iterations] Then they are fixed. test_constant_count */
 #define LOAD_ITERATIONS 60
 /* [times] A load grows by no more within an iteration. test_constant_count */

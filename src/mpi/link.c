@@ -95,7 +95,7 @@ bool part_carry(void *self, Islands *islands, int old_count) {
 typedef struct IslandRecord {
   int root, count;
   int most_body, least_body[2], any;
-  double sum[2], most, other, least;
+  double sum[4], most, other, least;
 } IslandRecord;
 
 /* The record with no effect on a sum. */
@@ -106,7 +106,7 @@ static IslandRecord no_record(void) {
 static void add_record(IslandRecord *r, const IslandRecord *p) {
   r->count += p->count;
   r->any |= p->any;
-  r->sum[0] += p->sum[0], r->sum[1] += p->sum[1];
+  for (int i = 0; i < 4; i++) r->sum[i] += p->sum[i];
   if (!(p->most <= r->most)) r->most = p->most, r->most_body = p->most_body;
   r->other = most(r->other, p->other);
   if (p->least < r->least) r->least = p->least, memcpy(r->least_body, p->least_body, sizeof r->least_body);
@@ -150,6 +150,8 @@ static void move_fields(Island *g, IslandRecord *r, int what, bool to) {
     case SHARE_LOAD:
       MOVE(load, sum[0]);
       MOVE(load_error, sum[1]);
+      MOVE(load_product, sum[2]);
+      MOVE(load_square, sum[3]);
       break;
     default: MOVE(body_count, count); break;
   }

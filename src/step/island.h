@@ -63,6 +63,8 @@ typedef struct Island {
   bool touching;        /* trial: has contacts */
   double load;          /* newton, adjust: sum of the loads of friction, */
   double load_error;    /* and their change or their difference from the normal forces */
+  double load_product;  /* newton: how far loads were from their aims, now times in the iteration before */
+  double load_square;   /* newton: that in the iteration before, squared */
   bool disagrees;       /* adjust: loads of friction are not the normal forces */
   bool changed;         /* adjust: the renewal changed the forces of joints */
 
@@ -76,8 +78,8 @@ typedef struct Island {
   double smallest;        /* [m/s] of its Newton steps in this window; a damped one counts as many times its length */
   double smallest_before; /* the same of all windows before */
   int followed;           /* iterations in which its loads followed, since they last disagreed */
-  int swings;             /* iterations in which their change grew, one after the other; LOAD_SWINGS: it is halved */
-  double load_before;     /* that change in the last iteration, over its weight */
+  double relaxation;      /* the part of their way that they move, if nothing else holds them back */
+  double weight_before;   /* of the last iteration */
   bool settled;           /* its loads are fixed */
   double scale;           /* the part of Newton's step that the line search tries first */
   double moved;           /* the part of the last Newton step that was accepted */

@@ -79,26 +79,27 @@ static void order_loads(Step *s) {
     bool follows = s->model->has_friction && is_active(g) && g->iterations > 0 && !g->settled && loaded;
     if (!put(&g->follows, follows)) continue;
     g->followed++;
-    g->weight = least(1, (double)LOAD_MEAN / g->followed) / (1 + g->damping);
-    if (g->swings >= LOAD_SWINGS) g->weight *= 0.5;
+    if (g->followed == 1) g->relaxation = 1;
+    g->weight = g->relaxation * least(1, (double)LOAD_MEAN / g->followed) / (1 + g->damping);
   }
 }
 
 /* Friction changes the normal forces. If a load lowers its normal force by more than it grew, a load that moves all the
- * way swings farther each time. Half of the way ends that. Changes may also grow while bodies still move far, so they
- * have to grow in several whole steps one after the other. */
-static void note_swing(Island *g) {
-  double change = g->load_change / g->weight;
-  bool grows = g->steady > 0 && g->damping == 0 && change > g->load_before;
-  if (g->swings < LOAD_SWINGS) g->swings = grows ? g->swings + 1 : 0;
-  g->load_before = change;
+ * way swings farther each time. Aitken's relaxation: after a whole step, the distance of the loads from their aims is
+ * `ratio` times what it was, so weight / (1 - ratio) would have made it zero. Loads move all of the way at most: many
+ * loads have other ratios. */
+static void relax_loads(Island *g) {
+  bool whole = g->moved == g->scale && g->cuts == 0 && g->damping == 0 && g->load_square > 0;
+  double ratio = whole && g->followed > 1 ? g->load_product / g->load_square : 1;
+  g->relaxation = ratio < 1 ? least(g->weight_before / (1 - ratio), 1) : 1;
+  g->weight_before = g->weight;
 }
 
 static void judge_loads(Step *s) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
     if (!g->follows) continue;
-    note_swing(g);
+    relax_loads(g);
     bool still = g->damping == 0 && g->load_change <= LOAD_SETTLED;
     if (still || g->followed >= LOAD_ITERATIONS) g->settled = true;
   }
@@ -289,7 +290,6 @@ static bool ends(const Island *g) {
 /* Loads that disagree with the normal forces follow them again. */
 static void follow_again(Island *g) {
   g->settled = false;
-  g->swings = 0;
   g->followed = 0;
   if (g->disagreed++ == 0) g->disagreed_at = g->iterations;
 }
@@ -300,9 +300,11 @@ static void forget_smallest(Island *g) {
   g->steady = 0;
 }
 
-/* Loads are compared until they have disagreed so often that no further solve is allowed. */
-static bool compares(const Island *g, const Model *m) {
-  return g->renew && m->has_friction && g->disagreed + 1 < m->def.contact.friction_iterations;
+/* Loads are compared until they have disagreed so often that no further solve is allowed. In the shortest of sub-steps
+ * one solve is: the loads of all longer ones did not settle either, and the report has their error. */
+static bool compares(const Step *s, const Island *g) {
+  int solves = s->shortest ? 1 : s->model->def.contact.friction_iterations;
+  return g->renew && s->model->has_friction && g->disagreed + 1 < solves;
 }
 
 /* Islands that end get renewed joints; they are done if that changes nothing and the loads of friction agree. */
@@ -319,7 +321,7 @@ static Outcome conclude(Step *s, Backend b) {
     put(&g->changed, false);
     put(&g->disagrees, false);
     if (g->renew) g->lags++;
-    put(&g->compare, compares(g, s->model));
+    put(&g->compare, compares(s, g));
     work |= put(&g->selected, g->stiffen || g->compare || (g->renew && g->jointed));
   }
   if (in_any(s, work)) TRY(b.stages->adjust(b.self, &s->islands));

@@ -236,7 +236,7 @@ void report_join_control(AbdStepReport *r, const AbdStepReport *p) {
 }
 
 void report_join_sums(AbdStepReport *r, const AbdStepReport *p) {
-  LoadChange unused = {0, 0};
+  LoadChange unused = {0, 0, 0, 0};
   sums_merge(&(Sums){.part = *p}, r, &unused);
   r->friction_error = most(r->friction_error, p->friction_error);
   for (int k = 0; k < ABD_WORK_COUNT; k++) r->work[k] += p->work[k];

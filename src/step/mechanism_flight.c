@@ -212,6 +212,55 @@ static Outcome close_rounds(JointedFlight *f) {
   }
 }
 
+static bool is_flying_body(const JointedFlight *f, int k) {
+  const Model *m = f->work->model;
+  return !block_is_vertex(m, f->block[k]) && block_motion(m, f->block[k]) == ABD_MOTION_DYNAMIC;
+}
+
+/* Of the bodies of a mechanism, before and after its joints are closed. */
+typedef struct Closing {
+  double mass, open, closed; /* [kg], twice the kinetic energies [J] */
+  Vec3 momentum;             /* after */
+} Closing;
+
+static double twice_energy(const Model *m, int body, const Affine *at, Flight f) {
+  return m->body[body].mass * dot(f.v, f.v) + dot(f.l, freedom_spin(&m->body[body], affine_linear(at), f.l));
+}
+
+static void add_closed(const JointedFlight *f, int k, Closing *sum) {
+  const Model *m = f->work->model;
+  int body = f->block[k];
+  Flight closed = f->work->flight[body];
+  sum->mass += m->body[body].mass;
+  sum->open += twice_energy(m, body, &f->from[k], f->flight[k]);
+  sum->closed += twice_energy(m, body, &f->pose[k], closed);
+  sum->momentum = add_scaled(sum->momentum, m->body[body].mass, closed.v);
+}
+
+/* The velocities of closed mechanisms. Displacements that close joints after a long way may be so large that they add
+ * energy. Then the velocities against the mean one are scaled to what there was: the momentum stays. */
+static Outcome take_closed(JointedFlight *f) {
+  Work *w = f->work;
+  Closing *sum = mem_zeroed((size_t)f->count, sizeof *sum);
+  if (!sum) return stage_from(false);
+  for (int k = 0; k < f->count; k++) {
+    if (!mechanism_lives(f, k) || !is_flying_body(f, k)) continue;
+    w->flight[f->block[k]] = flight_closed(w, f->block[k], f->flight[k], &f->from[k], &f->pose[k]);
+    add_closed(f, k, &sum[f->mechanism[k]]);
+  }
+  for (int k = 0; k < f->count; k++) {
+    const Closing *s = &sum[f->mechanism[k]];
+    if (!mechanism_lives(f, k) || !is_flying_body(f, k) || !(s->closed > s->open)) continue;
+    Flight *own = &w->flight[f->block[k]];
+    Vec3 mean = scale(1 / s->mass, s->momentum);
+    double common = dot(mean, s->momentum), part = sqrt(most(s->open - common, 0) / (s->closed - common));
+    own->v = add_scaled(mean, part, sub(own->v, mean));
+    own->l = scale(part, own->l);
+  }
+  mem_free(sum);
+  return stage_done();
+}
+
 /* The others are closed at the end of a free flight, as contacts are: stable, and with a loss of energy. */
 static Outcome close_open(JointedFlight *f, const bool *open) {
   Work *w = f->work;
@@ -228,10 +277,7 @@ static Outcome close_open(JointedFlight *f, const bool *open) {
   f->closing = true;
   Outcome outcome = close_rounds(f);
   f->closing = false;
-  for (int k = 0; k < f->count; k++)
-    if (mechanism_lives(f, k) && !block_is_vertex(f->work->model, f->block[k]))
-      w->flight[f->block[k]] = flight_closed(w, f->block[k], f->flight[k], &f->from[k], &f->pose[k]);
-  return outcome;
+  return stage_failed(outcome) ? outcome : take_closed(f);
 }
 
 /* A flight whose impulses are not found, because blocks turn too far in it, is made in shorter parts. */
@@ -261,11 +307,6 @@ static double row_rate(const JointedFlight *f, const Jet *row) {
   double sum = 0;
   for (int x = 0; x < row->count; x++) sum += affine_dot(&row->gradient[x], &f->pose[f->index[row->body[x]]]);
   return sum;
-}
-
-static bool is_flying_body(const JointedFlight *f, int k) {
-  const Model *m = f->work->model;
-  return !block_is_vertex(m, f->block[k]) && block_motion(m, f->block[k]) == ABD_MOTION_DYNAMIC;
 }
 
 /* One round; returns what the rates violate, relative to the largest rate. */

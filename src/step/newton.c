@@ -300,11 +300,9 @@ static void forget_smallest(Island *g) {
   g->steady = 0;
 }
 
-/* Loads are compared until they have disagreed so often that no further solve is allowed. In the shortest of sub-steps
- * one solve is: the loads of all longer ones did not settle either, and the report has their error. */
-static bool compares(const Step *s, const Island *g) {
-  int solves = s->shortest ? 1 : s->model->def.contact.friction_iterations;
-  return g->renew && s->model->has_friction && g->disagreed + 1 < solves;
+/* Loads are compared until they have disagreed so often that no further solve is allowed. */
+static bool compares(const Island *g, const Model *m) {
+  return g->renew && m->has_friction && g->disagreed + 1 < m->def.contact.friction_iterations;
 }
 
 /* Islands that end get renewed joints; they are done if that changes nothing and the loads of friction agree. */
@@ -321,7 +319,7 @@ static Outcome conclude(Step *s, Backend b) {
     put(&g->changed, false);
     put(&g->disagrees, false);
     if (g->renew) g->lags++;
-    put(&g->compare, compares(s, g));
+    put(&g->compare, compares(g, s->model));
     work |= put(&g->selected, g->stiffen || g->compare || (g->renew && g->jointed));
   }
   if (in_any(s, work)) TRY(b.stages->adjust(b.self, &s->islands));

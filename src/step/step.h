@@ -18,7 +18,6 @@ typedef struct Step {
   bool raised;     /* the last matrix was not positive definite */
   double excess;   /* of the last step, as in Island: the largest of all islands */
   int excess_body;
-  bool shortest; /* the step is a sub-step that cannot be split */
 } Step;
 
 bool step_init(Step *step, const Model *model); /* false if memory is out */

@@ -16,7 +16,7 @@ typedef struct Course {
   Substeps *substeps;
   AbdStepReport *report;
   int level, time;
-  bool failed; /* a shortest sub-step did not converge, or its loads disagree: the rest of the step is not split */
+  bool failed; /* a shortest sub-step did not converge: the rest of the step is not split */
 } Course;
 
 /* ---- kinematic bodies ---- */
@@ -45,8 +45,6 @@ static bool splits(const AbdSolverDef *solver) {
   return solver->substeps == ABD_SUBSTEPS_AUTO && solver->max_iterations > SUBSTEP_ITERATIONS;
 }
 
-static bool is_shortest(const Course *c) { return c->level == SUBSTEP_LEVELS; }
-
 static bool may_split(const Course *c) {
   return splits(&c->step->model->def.solver) && c->level < SUBSTEP_LEVELS && !c->failed;
 }
@@ -58,7 +56,6 @@ static Outcome try_substep(Course *c, AbdStepReport *report) {
   *report = (AbdStepReport){0};
   c->state->duration = m->def.dt * length / WHOLE;
   if (c->substeps->split) set_targets(c, c->time + length);
-  c->step->shortest = is_shortest(c);
   state_next_copy(c->next, c->state, m);
   return step_run(c->step, c->backend, c->state, c->next, limit, !may_split(c), report);
 }
@@ -74,12 +71,11 @@ static void lengthen(Course *c) {
 
 static void advance(Course *c, const AbdStepReport *part) {
   int64_t step = c->state->step;
-  bool disagrees = is_shortest(c) && part->friction_error > LOAD_ERROR;
   c->time += WHOLE >> c->level;
   if (c->time < WHOLE) state_advance(c->state, c->next, c->step->model);
   c->state->step = step;
   c->report->substeps++;
-  c->failed |= is_hard(part) || disagrees;
+  c->failed |= is_hard(part);
   if (c->level > 0 && (part->iterations <= SUBSTEP_EASY || c->failed)) lengthen(c);
 }
 

@@ -172,6 +172,10 @@ static void test_rewinding_drops_frames(void **state) {
   Run *run = run_open(path, RUN_APPEND, &error);
   assert_non_null(run);
   CHECK(run, run_rewind(run, 4));
+  Bytes out = {0};
+  if (!view_data_frames(&data, 3, 5, &out)) fail_msg("%s", data.error.text); /* listed before the run went back */
+  assert_int_equal(out.size, 2 * FRAME_BYTES);
+  bytes_free(&out);
   assert_true(view_data_refresh(&data));
   assert_int_equal(data.step_count, 5);
   run_close(run);

@@ -228,6 +228,32 @@ bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out) {
   return true;
 }
 
+/* ---- Items: what the run has of each step ---- */
+
+typedef bool AddItem(ViewData *data, Run *run, int64_t step, Bytes *out);
+
+/* The run was taken back to its start after its steps were listed, so that item k is no longer there. */
+static bool is_gone(ViewData *data, Run *run, size_t k) {
+  int64_t step = data->step[k];
+  return read_steps(data, run) && (k >= data->step_count || data->step[k] != step);
+}
+
+static bool add_items(ViewData *data, Run *run, size_t first, size_t count, AddItem *add, Bytes *out) {
+  for (size_t k = first; k < data->step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
+    size_t size = out->size;
+    if (add(data, run, data->step[k], out)) continue;
+    out->size = size;
+    return is_gone(data, run, k);
+  }
+  return true;
+}
+
+/* Fewer items than requested if the run has no more, or if they would be too many bytes. */
+static bool write_items(ViewData *data, size_t first, size_t count, AddItem *add, Bytes *out) {
+  Run *run = run_open(data->path, RUN_READ, &data->error);
+  return run && close_run(data, run, add_items(data, run, first, count, add, out));
+}
+
 /* ---- Frames ---- */
 
 bool view_data_steps(ViewData *data, size_t first, Bytes *out) {
@@ -306,20 +332,16 @@ static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) 
   return soft_vertices(scene) == 0 || add_stress(scene, frame, soft);
 }
 
-static bool write_frames(ViewData *data, Run *run, size_t first, size_t count, Bytes *out) {
-  for (size_t k = first; k < data->step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
-    RunFrame frame;
-    if (!run_read_frame(run, &data->scene, data->step[k], &frame)) return false;
-    bool good = add_frame(&data->scene, &frame, out);
-    run_frame_destroy(&frame);
-    if (!good) return out_of_memory(data);
-  }
-  return true;
+static bool add_frame_of(ViewData *data, Run *run, int64_t step, Bytes *out) {
+  RunFrame frame;
+  if (!run_read_frame(run, &data->scene, step, &frame)) return false;
+  bool good = add_frame(&data->scene, &frame, out);
+  run_frame_destroy(&frame);
+  return good || out_of_memory(data);
 }
 
 bool view_data_frames(ViewData *data, size_t first, size_t count, Bytes *out) {
-  Run *run = run_open(data->path, RUN_READ, &data->error);
-  return run && close_run(data, run, write_frames(data, run, first, count, out));
+  return write_items(data, first, count, add_frame_of, out);
 }
 
 /* ---- Contacts ---- */
@@ -340,21 +362,17 @@ static bool add_contacts(const AbdContact *contact, size_t count, Bytes *out) {
   return true;
 }
 
-static bool write_contacts(ViewData *data, Run *run, size_t first, size_t count, Bytes *out) {
-  for (size_t k = first; k < data->step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
-    AbdContact *contact;
-    size_t found;
-    if (!run_read_contacts(run, data->step[k], &contact, &found)) return false;
-    bool good = add_contacts(contact, found, out);
-    free(contact);
-    if (!good) return out_of_memory(data);
-  }
-  return true;
+static bool add_contacts_of(ViewData *data, Run *run, int64_t step, Bytes *out) {
+  AbdContact *contact;
+  size_t found;
+  if (!run_read_contacts(run, step, &contact, &found)) return false;
+  bool good = add_contacts(contact, found, out);
+  free(contact);
+  return good || out_of_memory(data);
 }
 
 bool view_data_contacts(ViewData *data, size_t first, size_t count, Bytes *out) {
-  Run *run = run_open(data->path, RUN_READ, &data->error);
-  return run && close_run(data, run, write_contacts(data, run, first, count, out));
+  return write_items(data, first, count, add_contacts_of, out);
 }
 
 /* ---- Joints ---- */
@@ -374,22 +392,17 @@ static bool add_readings(const AbdJointReading *reading, size_t count, Bytes *ou
   return true;
 }
 
-static bool write_joints(ViewData *data, Run *run, AbdJointReading *reading, size_t first, size_t count, Bytes *out) {
-  for (size_t k = first; k < data->step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
-    if (!run_read_joint_readings(run, &data->joints, data->step[k], reading)) return false;
-    if (!add_readings(reading, data->joints.count, out)) return out_of_memory(data);
-  }
-  return true;
+static bool add_readings_of(ViewData *data, Run *run, int64_t step, Bytes *out) {
+  AbdJointReading *reading = malloc(data->joints.count * sizeof *reading);
+  if (!reading) return out_of_memory(data);
+  bool read = run_read_joint_readings(run, &data->joints, step, reading);
+  bool good = read && (add_readings(reading, data->joints.count, out) || out_of_memory(data));
+  free(reading);
+  return good;
 }
 
 bool view_data_joints(ViewData *data, size_t first, size_t count, Bytes *out) {
-  if (!data->joints.count) return true;
-  AbdJointReading *reading = malloc(data->joints.count * sizeof *reading);
-  Run *run = reading ? run_open(data->path, RUN_READ, &data->error) : NULL;
-  bool good = run && close_run(data, run, write_joints(data, run, reading, first, count, out));
-  if (!reading) out_of_memory(data);
-  free(reading);
-  return good;
+  return !data->joints.count || write_items(data, first, count, add_readings_of, out);
 }
 
 /* ---- Reports ---- */

@@ -100,7 +100,7 @@ static void test_rolling_ball_slows(void **state) {
   lab_close(&s.lab);
 }
 
-/* The facets make the deceleration of a single run differ from theory by up to 5 %: the mean of five speeds. */
+/* The deceleration of single runs differs from theory by up to 5 %: the mean of five speeds. */
 static void test_rolling_decelerates(void **state) {
   (void)state;
   double mean = 0;

@@ -258,6 +258,16 @@ static void test_held_rotations(void **state) {
   lab_close(&lab);
 }
 
+/* By how much a pose is turned about z against another one. */
+static double angle_about_z(const Affine *from, const Affine *to) {
+  double sine = 0, cosine = 0;
+  for (int k = 1; k < 4; k++) {
+    sine += from->n[k].x * to->n[k].y - from->n[k].y * to->n[k].x;
+    cosine += from->n[k].x * to->n[k].x + from->n[k].y * to->n[k].y;
+  }
+  return atan2(sine, cosine);
+}
+
 /* A hinge: a torque about the free axis gives alpha = tau / I, I about that axis even where it is no principal one. */
 static void test_hinge_turns_by_torque(void **state) {
   (void)state;
@@ -274,7 +284,10 @@ static void test_hinge_turns_by_torque(void **state) {
     for (int j = 0; j < 3; j++) inertia += view.inertia[j] * q.n[j + 1].z * q.n[j + 1].z;
     lab_run(&lab, 2.0);
     Vec3 w = lab_spin(&lab, id);
+    Affine end = lab_pose(&lab, id);
+    double angle = 0.5 / inertia * 2.0, turned = remainder(angle - angle_about_z(&q, &end), 2 * acos(-1));
     lab_expect_near("speed of the hinge [rad/s]", w.z, 0.5 / inertia * 2, 1e-3 * 0.5 / inertia * 2);
+    lab_expect_below("angle off t^2 / 2 torque / I [rad]", fabs(turned), 1e-6);
     lab_expect_below("other spin [rad/s]", hypot(w.x, w.y), 1e-9);
     lab_expect_below("move of the centre [m]", norm(lab_position(&lab, id)), 1e-12);
     lab_expect_below("strain", lab.most_strain, 1e-4);

@@ -30,18 +30,16 @@ static Drag drag_over(const Work *w, int i, int k, double time) { return drag_of
 
 static bool has_drag(const Work *w, int i, int k) { return block_drag(w->model, i, k) > 0; }
 
-/* The first half of a flight's drag and kicks. Without drag a torque acts at the start alone. */
+/* The first half of a flight's drag and kicks. */
 static Flight start_kick(const Work *w, int i, Flight f, double duration) {
   Drag v = drag_over(w, i, 0, duration), l = drag_over(w, i, 1, duration);
-  double turning = has_drag(w, i, 1) ? l.start_kick : 1;
-  return kicked(w, i, slowed(f, v.start, l.start), v.start_kick * duration, turning * duration);
+  return kicked(w, i, slowed(f, v.start, l.start), v.start_kick * duration, l.start_kick * duration);
 }
 
 /* The second half. */
 static Flight end_kick(const Work *w, int i, Flight f, double duration) {
   Drag v = drag_over(w, i, 0, duration), l = drag_over(w, i, 1, duration);
-  double turning = has_drag(w, i, 1) ? l.end_kick : 0;
-  return kicked(w, i, slowed(f, v.end, l.end), v.end_kick * duration, turning * duration);
+  return kicked(w, i, slowed(f, v.end, l.end), v.end_kick * duration, l.end_kick * duration);
 }
 
 /* A vertex takes Euler's step. */
@@ -70,22 +68,19 @@ Flight flight_continue(const Work *w, int i, Flight f, double duration) {
 /* The end of the last part, and back over the end of the whole step. A drag that leaves nothing needs no way back. */
 Flight flight_end(const Work *w, int i, Flight f, double duration) {
   if (!is_dynamic(w, i) || block_is_vertex(w->model, i)) return f;
-  if (!has_drag(w, i, 0) && !has_drag(w, i, 1)) return kicked(w, i, f, 0.5 * (duration - w->h), 0);
+  if (!has_drag(w, i, 0) && !has_drag(w, i, 1)) {
+    double back = 0.5 * (duration - w->h);
+    return kicked(w, i, f, back, back);
+  }
   Drag v = drag_over(w, i, 0, w->h), l = drag_over(w, i, 1, w->h);
   if (duration == w->h || !(v.end > 1e-100) || !(l.end > 1e-100)) return f;
-  double turning = has_drag(w, i, 1) ? l.end_kick : 0;
-  f = kicked(w, i, end_kick(w, i, f, duration), -v.end_kick * w->h, -turning * w->h);
+  f = kicked(w, i, end_kick(w, i, f, duration), -v.end_kick * w->h, -l.end_kick * w->h);
   return slowed(f, 1 / v.end, 1 / l.end);
 }
 
 Flight flight_dragged(const Work *w, int i, Flight f) {
-  Drag v = drag_over(w, i, 0, w->h), l = drag_over(w, i, 1, w->h);
-  f = slowed(f, v.end, l.end);
-  if (has_drag(w, i, 1)) f.l = add_scaled(f.l, l.end_kick * w->h, w->state->torque[i]);
-  return f;
+  return slowed(f, drag_over(w, i, 0, w->h).end, drag_over(w, i, 1, w->h).end);
 }
-
-double flight_end_kick(const Work *w, int i) { return drag_over(w, i, 0, w->h).end_kick * w->h; }
 
 Affine flight_pose(const Work *w, int i, const Affine *from, Flight f, double duration) {
   Vec3 p = add_scaled(from->n[0], duration, f.v);
@@ -126,7 +121,10 @@ Affine flight_rate(const Work *w, int i, const Affine *at, Flight f) {
   return affine(f.v, mat3_mul(mat3_skew(freedom_spin(&w->model->body[i], a, f.l)), a));
 }
 
-Vec3 flight_last_kick(const Work *w, int i) { return scale(flight_end_kick(w, i), acceleration(w, i)); }
+Flight flight_last_kick(const Work *w, int i) {
+  double v = drag_over(w, i, 0, w->h).end_kick * w->h, l = drag_over(w, i, 1, w->h).end_kick * w->h;
+  return kicked(w, i, (Flight){0}, v, l);
+}
 
 /* The part of contact's impulse on a body at rest that stops the kick at the end: a half without drag. */
 static double resting_share(const Work *w, int i) {
@@ -152,7 +150,7 @@ Flight flight_part_taken(const Work *w, int i, Flight pushed, double against, do
 }
 
 Flight flight_taken(const Work *w, int i) {
-  Flight pushed = flight_pushed(w, i), kick = {.v = flight_last_kick(w, i)};
+  Flight pushed = flight_pushed(w, i), kick = flight_last_kick(w, i);
   return flight_part_taken(w, i, pushed, -flight_product(w, i, kick, pushed), flight_product(w, i, pushed, pushed));
 }
 

@@ -1,7 +1,7 @@
 /* Flight: the motion of a block under inertia and given forces, which is the target of the incremental potential of the
  * rigid integrator.
  *
- * A body flies with a velocity v and an angular momentum l, both constant during the flight: forces act as kicks at its
+ * A body flies with a velocity v and an angular momentum l, both constant during the flight: forces and torques act as kicks at its
  * start and at its end. Joints act as impulses at its start, such that they hold at its end; after the solve the
  * velocities are made to satisfy the joints at the last poses. Without contact this is the RATTLE scheme with the exact
  * motion of free rigid bodies between the kicks: of second order, symmetric, symplectic. Tested in
@@ -25,16 +25,14 @@ void flight_push(const Work *work, int block, const Affine *at, const Affine *fo
 Flight flight_closed(const Work *work, int body, Flight flight, const Affine *from, const Affine *to);
 /* What the solve made of a flight: the velocities at the end of the step, with the impulses of contact. */
 Flight flight_after(const Work *work, int block);
-/* The second half of the drag, with the torque's kick, before the half kick of forces at the end; and the time of that
- * kick. */
+/* The second half of the drag, before the half kick at the end. */
 Flight flight_dragged(const Work *work, int block, Flight flight);
-double flight_end_kick(const Work *work, int block);
 /* Its velocities as rates of the nodes at a pose. */
 Affine flight_rate(const Work *work, int block, const Affine *at, Flight flight);
 /* The half kick at the end of the step. Contacts, stops and drives take of it the component along the changes of
  * velocity and spin that they made, in the metric of inertia, and no more than at rest. The next step begins with what
  * was taken, so that they take it there. */
-Vec3 flight_last_kick(const Work *work, int block);
+Flight flight_last_kick(const Work *work, int block);
 Flight flight_taken(const Work *work, int body); /* of a body without joints; others: mechanism_take */
 /* The changes that the solve made; a product in the metric of inertia; what is taken, with the product of the kick
  * against the changes and that of the changes with themselves. */

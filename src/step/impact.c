@@ -24,9 +24,8 @@ Twist impact_twist(const Work *w, int i, const Affine *rate) {
 }
 
 Twist impact_free_twist(const Work *w, int i) {
-  Flight f = flight_dragged(w, i, w->flight[i]);
-  f.v = add_scaled(f.v, flight_end_kick(w, i), predict_acceleration(w, i));
-  Affine rate = flight_rate(w, i, &w->q.body[i], f);
+  Flight f = flight_dragged(w, i, w->flight[i]), kick = flight_last_kick(w, i);
+  Affine rate = flight_rate(w, i, &w->q.body[i], (Flight){add(f.v, kick.v), add(f.l, kick.l)});
   return impact_twist(w, i, &rate);
 }
 

@@ -328,7 +328,7 @@ static void last_kicks(JointedFlight *f) {
     f->live[k] = true;
     f->from[k] = node_pose(m, f->work->q, f->block[k]);
     f->base[k] = (Flight){0};
-    if (is_flying_body(f, k)) f->base[k].v = flight_last_kick(f->work, f->block[k]);
+    if (is_flying_body(f, k)) f->base[k] = flight_last_kick(f->work, f->block[k]);
   }
   kick_springs(f, f->work->q.body, f->from, 0.5 * f->work->h, f->base);
 }

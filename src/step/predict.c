@@ -4,8 +4,7 @@
  * euler: target = q + h rate + h^2 M^-1 f, rate' = (q' - q) / h. Spin decays: with phi = w h, phi' = phi - phi^3 per
  * step.
  * bdf2:  target = (4 q - q_before) / 3 + 2/9 h (4 rate - rate_before) + 4/9 h^2 M^-1 f, potentials times 4/9 h^2.
- * rigid: the target is a free rigid flight: v' = v + h f / m, L' = L + h torque, then torque-free rotation with L'
- * kept.
+ * rigid: the target is a free rigid flight between half kicks of force and torque (step/flight.h).
  *        What the solve adds, (q' - target) / h, is the impulse of contact and elasticity; its rigid part changes v
  *        and L.
  *        Free flight is then exact to second order and keeps momentum and energy. Tested in tests/test_physics.c. */
@@ -256,10 +255,10 @@ static Affine body_rate(const Work *work, int i) {
 }
 
 static void finish_flight(const Work *work, int i, State *after) {
-  Flight f = flight_dragged(work, i, flight_after(work, i));
+  Flight f = flight_dragged(work, i, flight_after(work, i)), kick = flight_last_kick(work, i);
   after->taken[i] = block_is_jointed(work->model, i) ? (Flight){0} : flight_taken(work, i);
-  f.v = add(f.v, sub(flight_last_kick(work, i), after->taken[i].v));
-  f.l = sub(f.l, after->taken[i].l);
+  f.v = add(f.v, sub(kick.v, after->taken[i].v));
+  f.l = add(f.l, sub(kick.l, after->taken[i].l));
   after->rate.body[i] = flight_rate(work, i, &work->q.body[i], f);
 }
 

@@ -176,6 +176,11 @@ static MeshData both(MeshData a, MeshData b, double x, double y, double z) {
   return a;
 }
 
+static void flip(MeshData *m, size_t t) {
+  uint32_t *c = m->triangle + 3 * t, keep = c[1];
+  c[1] = c[2], c[2] = keep;
+}
+
 /* Shells that overlap count once; shells apart and an inner shell that is turned inward as they are. */
 static void test_shells(void **state) {
   (void)state;
@@ -195,18 +200,68 @@ static void test_shells(void **state) {
   for (size_t i = 0; i < 3 * small.vertex_count; i++) small.vertex[i] *= 0.7;
   expect_volume("ball in a ball", both(ball(), small, 0.01, 0.02, 0.03), ABD_VOLUME_SAMPLED, v, 2e-4);
   MeshData inner = box(0.5, 0.5, 0.5);
-  for (size_t t = 0; t < inner.triangle_count; t++) {
-    uint32_t *c = inner.triangle + 3 * t, keep = c[1];
-    c[1] = c[2], c[2] = keep;
-  }
+  for (size_t t = 0; t < inner.triangle_count; t++) flip(&inner, t);
   expect_volume("hollow box", both(box(1, 1, 1), inner, 0, 0, 0), ABD_VOLUME_ENCLOSED, 0.875, 1e-12);
   m = ball();
-  for (size_t t = 0; t < m.triangle_count; t++) {
-    uint32_t *c = m.triangle + 3 * t, keep = c[1];
-    c[1] = c[2], c[2] = keep;
-  }
+  for (size_t t = 0; t < m.triangle_count; t++) flip(&m, t);
   m.triangle_count--;
   expect_volume("inside out with a hole", m, ABD_VOLUME_COVERED, v, 1e-12);
+}
+
+/* Turns the triangles whose centres are above a height, or each second one. */
+static MeshData flipped(MeshData m, double above, bool second) {
+  for (size_t t = 0; t < m.triangle_count; t++) {
+    double z = 0;
+    for (int k = 0; k < 3; k++) z += m.vertex[3 * m.triangle[3 * t + (size_t)k] + 2] / 3;
+    if (second ? t % 2 == 0 : z > above) flip(&m, t);
+  }
+  return m;
+}
+
+/* A band of n squares, turned over by half a turn if it is twisted. */
+static MeshData band(int n, bool twisted) {
+  MeshData m = {0};
+  for (int i = 0; i < n; i++) {
+    double a = 2 * 3.14159265358979323846 * i / n, b = twisted ? a / 2 : 0;
+    for (int side = -1; side <= 1; side += 2)
+      assert_true(mesh_add_vertex(&m, cos(a) * (1 + 0.05 * side * cos(b)), sin(a) * (1 + 0.05 * side * cos(b)),
+                                  0.05 * side * sin(b)));
+  }
+  for (int i = 0; i < n; i++) {
+    uint32_t a = 2 * (uint32_t)i, b = a + 1, c = (a + 2) % (2 * (uint32_t)n), d = c + 1;
+    if (twisted && i == n - 1) c = 1, d = 0;
+    assert_true(mesh_add_triangle(&m, a, c, b) && mesh_add_triangle(&m, b, c, d));
+  }
+  return m;
+}
+
+/* Faces of any orientation, as CAD programs write them: the volume is exact, a sheet stays a sheet. */
+static void test_flipped_faces(void **state) {
+  (void)state;
+  MeshData m = ball(), rod;
+  Mesh one = build(&m);
+  double v = one.volume;
+  mesh_destroy(&one);
+  mesh_data_free(&m);
+  expect_volume("ball, a half flipped", flipped(ball(), 0, false), ABD_VOLUME_COVERED, v, 1e-12);
+  expect_volume("ball, a cap flipped", flipped(ball(), 0.3, false), ABD_VOLUME_COVERED, v, 1e-12);
+  expect_volume("ball, each second triangle flipped", flipped(ball(), 0, true), ABD_VOLUME_COVERED, v, 1e-12);
+  expect_volume("box, each second triangle flipped", flipped(box(1, 2, 3), 0, true), ABD_VOLUME_COVERED, 6, 1e-12);
+  assert_true(shape_cylinder(0.5, 2, 64, &rod));
+  one = build(&rod);
+  v = one.volume;
+  mesh_destroy(&one);
+  for (size_t t = 0; t < rod.triangle_count; t++) {
+    const uint32_t *c = rod.triangle + 3 * t;
+    const double *x = rod.vertex;
+    if (x[3 * c[0] + 2] == x[3 * c[1] + 2] && x[3 * c[0] + 2] == x[3 * c[2] + 2]) flip(&rod, t); /* of the two ends */
+  }
+  expect_volume("cylinder, its ends flipped", rod, ABD_VOLUME_COVERED, v, 1e-12);
+  m = ball();
+  expect_volume("bowl, a half flipped", flipped(cut(&m, -1, 0.2), -0.2, false), ABD_VOLUME_SHEET,
+                2 * 3.14159265358979323846 * 0.5 * 0.7, 0.02);
+  expect_volume("band", band(60, false), ABD_VOLUME_SHEET, 0.1 * 2 * 3.14159265358979323846, 0.01);
+  expect_volume("Moebius band", band(60, true), ABD_VOLUME_SHEET, 0.1 * 2 * 3.14159265358979323846, 0.01);
 }
 
 static double direct_winding(const MeshData *m, Vec3 p) {
@@ -245,6 +300,7 @@ static void test_winding_number(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_winding_number), cmocka_unit_test(test_dirty),
-                                     cmocka_unit_test(test_sheets), cmocka_unit_test(test_shells)};
+                                     cmocka_unit_test(test_sheets), cmocka_unit_test(test_shells),
+                                     cmocka_unit_test(test_flipped_faces)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,8 @@ static void print_volumes(const AbdWorld *world) {
   for (uint32_t m = 1; m <= abd_world_mesh_count(world); m++) {
     AbdMeshView view;
     char text[VOLUME_TEXT];
-    if (abd_mesh_view(world, (AbdMeshId){m}, &view) != ABD_OK || !volume_text(&view, text)) continue;
+    if (abd_mesh_view(world, (AbdMeshId){m}, &view) != ABD_OK) continue;
+    if (!volume_text(&view, text) && !volume_sheet_text(&view, text)) continue;
     if (volume_matters(world, (AbdMeshId){m}, view.volume))
       fprintf(stderr, "note: mesh '%.120s' is %s\n", view.name, text);
   }

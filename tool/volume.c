@@ -16,6 +16,15 @@ bool volume_text(const AbdMeshView *mesh, char text[VOLUME_TEXT]) {
   return true;
 }
 
+bool volume_sheet_text(const AbdMeshView *mesh, char text[VOLUME_TEXT]) {
+  if (mesh->source != ABD_VOLUME_SHEET || !mesh->triangle_count || mesh->thickness > 0) return false;
+  snprintf(text, VOLUME_TEXT,
+           "an open surface: its mass is that of %.6g m^2 with the density as kg/m^2; a thickness makes that kg/m^3, a "
+           "closed surface has a volume, a mass can be given ('abd check' shows the holes)",
+           mesh->volume);
+  return true;
+}
+
 bool volume_matters(const AbdWorld *world, AbdMeshId mesh, double volume) {
   for (uint32_t b = 1; b <= abd_world_body_count(world); b++) {
     AbdBodyView body;

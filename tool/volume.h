@@ -8,6 +8,8 @@ enum { VOLUME_TEXT = 256 };
 
 /* False if the surface is a clean closed one or a sheet. */
 bool volume_text(const AbdMeshView *mesh, char text[VOLUME_TEXT]);
+/* The same of an open surface without a thickness, whose density counts per area. False if it is no such surface. */
+bool volume_sheet_text(const AbdMeshView *mesh, char text[VOLUME_TEXT]);
 /* Whether a dynamic body has this mesh and its own mass does not replace the mesh's. */
 bool volume_matters(const AbdWorld *world, AbdMeshId mesh, double volume);
 

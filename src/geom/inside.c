@@ -5,6 +5,7 @@
 
 #include "base/disjoint.h"
 #include "geom/column.h"
+#include "geom/facing.h"
 #include "kernel/constant.h"
 
 /* Whether the triangles form one connected piece. */
@@ -33,12 +34,17 @@ static Corners element_corners(const Mesh *mesh, const Element *e) {
   return (Corners){{mesh->vertex[e->vertex[0]], mesh->vertex[e->vertex[1]], mesh->vertex[e->vertex[2]]}};
 }
 
+static Corners turned_corners(const Inside *inside, const Mesh *mesh, int element) {
+  Corners t = element_corners(mesh, &mesh->element[element]);
+  return inside->facing[element] < 0 ? (Corners){{t.v[0], t.v[2], t.v[1]}} : t;
+}
+
 /* The triangles of the surface; NULL if memory runs out. */
-static Corners *surface_corners(const Mesh *mesh, int *count) {
+static Corners *surface_corners(const Inside *inside, const Mesh *mesh, int *count) {
   Corners *t = mem_alloc((size_t)mesh->element_count, sizeof *t);
   *count = 0;
   for (int i = 0; t && i < mesh->element_count; i++)
-    if (mesh->element[i].vertex_count == 3) t[(*count)++] = element_corners(mesh, &mesh->element[i]);
+    if (mesh->element[i].vertex_count == 3) t[(*count)++] = turned_corners(inside, mesh, i);
   return t;
 }
 
@@ -78,8 +84,13 @@ static double plain_volume(const Mesh *mesh, Vec3 center) {
   return sum;
 }
 
-static double lid_volume(const Inside *inside) {
+static double covered_volume(const Inside *inside, const Mesh *mesh) {
   double sum = 0;
+  for (int i = 0; i < mesh->element_count; i++) {
+    if (mesh->element[i].vertex_count < 3) continue;
+    Corners t = turned_corners(inside, mesh, i);
+    sum += volume_below(&t, inside->center);
+  }
   for (int i = 0; i < inside->lids.count; i++) sum += volume_below(&inside->lids.triangle[i], inside->center);
   return sum;
 }
@@ -103,7 +114,7 @@ static bool measure(Inside *inside, const Mesh *mesh) {
   Columns columns;
   if (!undecided_part(mesh, &inside->lids, &undecided)) return false;
   if (!mesh->closed && undecided > WINDING_UNDECIDED) return true; /* of the whole box: a sheet */
-  Corners *surface = surface_corners(mesh, &count[0]);
+  Corners *surface = surface_corners(inside, mesh, &count[0]);
   const Corners *const list[2] = {surface, inside->lids.triangle};
   bool ok = surface && columns_measure(&columns, list, count, mesh->box, inside->sign, inside->center);
   if (ok) classify(inside, mesh, undecided, &columns);
@@ -119,8 +130,9 @@ bool inside_find(Inside *inside, const Mesh *mesh, double thickness) {
   if (mesh->half_space || mesh->triangle_count < 4 || (thickness > 0 && !mesh->closed)) return true;
   if (mesh->closed && !one_piece(mesh, &one)) return false;
   if (one) return true;
-  if (!lids_find(&inside->lids, mesh)) return false;
-  double volume = inside->plain_volume + lid_volume(inside);
+  inside->facing = facing_find(mesh);
+  if (!inside->facing || !lids_find(&inside->lids, mesh, inside->facing)) return false;
+  double volume = covered_volume(inside, mesh);
   if (volume < 0) inside->sign = -1, inside->plain_volume *= -1;
   if (fabs(volume) > 1e-12 * pow(norm(box_half(mesh->box)), 3) && !measure(inside, mesh)) return false;
   return true;
@@ -128,6 +140,7 @@ bool inside_find(Inside *inside, const Mesh *mesh, double thickness) {
 
 void inside_destroy(Inside *inside) {
   lids_destroy(&inside->lids);
+  mem_free(inside->facing);
   memset(inside, 0, sizeof *inside);
 }
 
@@ -148,8 +161,9 @@ static void add_corners(Moments *m, const Corners *t, double sign, Vec3 referenc
 static Moments covered_moments(const Inside *inside, const Mesh *mesh, Vec3 reference) {
   Moments m = {0, vec3(0, 0, 0), mat3_zero()};
   for (int i = 0; i < mesh->element_count; i++) {
-    Corners t = element_corners(mesh, &mesh->element[i]);
-    if (mesh->element[i].vertex_count == 3) add_corners(&m, &t, inside->sign, reference);
+    if (mesh->element[i].vertex_count < 3) continue;
+    Corners t = turned_corners(inside, mesh, i);
+    add_corners(&m, &t, inside->sign, reference);
   }
   const Lids *lids = &inside->lids;
   for (int i = 0; i < lids->count; i++) add_corners(&m, &lids->triangle[i], inside->sign, reference);

@@ -35,12 +35,12 @@ typedef struct EdgeUse {
   int count, net;
 } EdgeUse;
 
-static void count_uses(const Mesh *mesh, EdgeUse *use) {
+static void count_uses(const Mesh *mesh, const signed char *facing, EdgeUse *use) {
   for (int i = 0; i < mesh->element_count; i++) {
     const Element *e = &mesh->element[i];
     for (int k = 0; e->vertex_count == 3 && k < 3; k++) {
       use[e->edge[k]].count++;
-      use[e->edge[k]].net += mesh->edge[e->edge[k]][0] == (uint32_t)e->vertex[k] ? 1 : -1;
+      use[e->edge[k]].net += mesh->edge[e->edge[k]][0] == (uint32_t)e->vertex[k] ? facing[i] : -facing[i];
     }
   }
 }
@@ -151,13 +151,13 @@ static bool cover_loops(Lids *lids, const Mesh *mesh, const DirectedEdge *edge, 
   return ok;
 }
 
-bool lids_find(Lids *lids, const Mesh *mesh) {
+bool lids_find(Lids *lids, const Mesh *mesh, const signed char *facing) {
   EdgeUse *use = mem_zeroed((size_t)mesh->edge_count, sizeof *use);
   DirectedEdge *edge = NULL;
   bool ok = false;
   *lids = (Lids){.triangle = NULL};
   if (use) {
-    count_uses(mesh, use);
+    count_uses(mesh, facing, use);
     int count = count_unpaired(mesh, use);
     edge = mem_alloc((size_t)count, sizeof *edge);
     if (edge) {

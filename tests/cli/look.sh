@@ -53,6 +53,15 @@ sed 's/f 2 3 4//' tet.obj >open.obj
 expect 1 'open: 3 edges' "$abd" check open.obj
 sed 's/f 2 3 4/f 3 2 4/' tet.obj >turned.obj
 expect 1 'inconsistent orientation: 3 edges' "$abd" check turned.obj
+# run says what a body weighs whose surface is open or not of one orientation
+expect 0 "mesh 'open.obj' is an open surface: its mass is that of 1.5 m\^2 with the density as kg/m\^2" \
+  "$abd" run open.obj -o open.abd --steps 1
+echo '{ "version": 1, "bodies": [{ "mesh": "open.obj", "mass": 2 }, { "mesh": "open.obj", "position": [2, 0, 0], "motion": "static" }] }' \
+  >weighed.json
+expect 0 '' "$abd" run weighed.json --steps 1
+! grep 'open surface' out.txt || wrong "a remark on the area of a mesh whose mass is given"
+sed 's/f 1 3 2/f 1 2 3/; s/f 1 2 4/f 1 4 2/' tet.obj >half.obj
+expect 0 "mesh 'half.obj' is not a clean closed surface: its mass is that of 0.166667 m\^3" "$abd" run half.obj -o half.abd --steps 1
 sed -E 's/f ([0-9]) ([0-9]) ([0-9])/f \2 \1 \3/' tet.obj >inside.obj
 expect 1 'flipped: closed, but' "$abd" check inside.obj
 { cat tet.obj; echo 'v 1 1 1'; echo 'f 1 2 5'; } >fin.obj

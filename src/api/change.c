@@ -93,9 +93,13 @@ static bool raise_changes(AbdWorld *world) {
   return ok;
 }
 
-/* The branch with its states replaces the model; nothing of it can fail. */
+/* The branch with its states replaces the model; nothing of it can fail. The next step makes a backend for it and
+ * chooses the device anew; until then the device is that of the last step. */
 static void adopt(AbdWorld *world, State *state, State *next) {
+  char device[sizeof world->device];
+  memcpy(device, world->device, sizeof device);
   world_drop_backend(world);
+  memcpy(world->device, device, sizeof device);
   state_destroy(&world->state);
   state_destroy(&world->next);
   state_destroy(&world->substeps.start); /* it has room for the bodies of the old model */

@@ -43,6 +43,16 @@ rm -f parts.abd
 for steps in 50 51 100 149 150 151 200 300; do "$abd" run chute.json -o parts.abd --resume --steps $steps -q; done
 [ "$(facts parts.abd)" = "$whole" ] || wrong "resumed in parts, the run differs"
 
+# A joint that broke is not in the scene's world when the run goes on.
+cat >thread.json <<'END'
+{ "version": 1, "steps": 40, "bodies": [{ "name": "weight", "shape": "box", "position": [0, 0, 1] }],
+  "joints": [{ "name": "thread", "type": "hinge", "bodies": ["weight"], "point": [0, 0, 1.5], "axis": [0, 1, 0], "break_force": 1 }] }
+END
+"$abd" run thread.json -o thread.abd -q
+"$abd" run thread.json -o again.abd -q --steps 20
+"$abd" run again.abd --resume -q --steps 40 2>said.txt || wrong "a run whose joint broke is not resumed: $(cat said.txt)"
+[ "$(facts thread.abd)" = "$(facts again.abd)" ] || wrong "resumed after a joint broke, the run differs"
+
 # Exports of frames and of the whole; no number is missing.
 for name in f.obj f.ply f.vtp f.vtk f.ppm; do "$abd" export whole.abd -o "$name" --frame 120 -q; done
 for name in s.glb s.usda s.pvd; do "$abd" export whole.abd -o "$name" -q; done

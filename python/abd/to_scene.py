@@ -19,18 +19,29 @@ _SOFT = ("young", "poisson", "model", "thickness", "bending", "damping", "self_c
 _DRIVE = {"effort": "torque", "speed": "speed", "position": "position"}
 
 
-def scene_of(scene: Scene | None, settings: dict[str, Any], log: list[tuple]) -> Scene:
-    """The scene with all that was added to it before the first step."""
+def scene_of(
+    scene: Scene | None,
+    settings: dict[str, Any],
+    log: list[tuple],
+    drives: dict[int, dict[str, Any]],
+) -> Scene:
+    """The scene with all that was added to it and removed from it before the first step.
+
+    ``drives`` of joints, by their ids, replace those that were given with the joints.
+    """
     from abd.scene import Scene
 
     log = log[: next((k for k, entry in enumerate(log) if entry[0] == "at"), len(log))]
-    if scene and not log:
+    if scene and not log and not drives:
         return scene
     top = json.loads(scene.text) if scene else {"version": 1, "name": "world", **_settings(settings)}
     writer = _Writer(top)
     for what, *rest in log:
         if what in writer.KINDS:
             getattr(writer, what)(*rest)
+    for joint, drive in drives.items():
+        writer.set_drive(joint - 1, drive)
+    writer.drop_removed()
     return Scene.parse(top, scene.name if scene else "world")
 
 
@@ -49,11 +60,15 @@ def _plain(value: Any) -> Any:
 
 
 class _Writer:
-    KINDS = ("body", "soft", "joint", "attach", "script", "exclude", "friction", "restitution")
+    KINDS = (
+        "body", "soft", "joint", "attach", "script", "exclude", "include", "friction", "restitution", "remove_body",
+        "remove_joint",
+    )  # fmt: skip
 
     def __init__(self, top: dict[str, Any]) -> None:
         self.top = top
         self.meshes: dict[int, str] = {}
+        self.removed: dict[str, set[int]] = {"bodies": set(), "joints": set()}  # indices
         for key in ("meshes", "bodies", "joints", "drives", "exclude", "pair_friction"):
             top.setdefault(key, {} if key == "meshes" else [])
 
@@ -79,7 +94,7 @@ class _Writer:
         self.add(mesh, {key: value for key, value in given.items() if key not in _SOFT}, {"soft": soft}, True)
 
     def add(self, mesh: Mesh, given: dict[str, Any], more: dict[str, Any], tets: bool) -> None:
-        entry = {"mesh": self.mesh(mesh, tets), **more}
+        entry = {"name": f"body {len(self.top['bodies']) + 1}", "mesh": self.mesh(mesh, tets), **more}
         for key, value in given.items():
             if value is None:
                 continue
@@ -101,11 +116,12 @@ class _Writer:
         self.top["bodies"][soft - 1].setdefault("scripted", []).append({"vertices": [vertex]})
 
     def joint(self, kind: str, given: dict[str, Any]) -> None:
-        entry: dict[str, Any] = {"type": kind}
+        entry: dict[str, Any] = {"name": f"joint {len(self.top['joints']) + 1}", "type": kind}
         given = {key: value for key, value in given.items() if value is not None}
         drive = given.pop("drive", None)
         if "body_a" in given:
             entry["bodies"] = [given.pop(key) - 1 for key in ("body_a", "body_b") if key in given]
+            given.setdefault("point", (0, 0, 0))  # a scene has no default
         if "joint_a" in given:
             entry["joints"] = [given.pop("joint_a") - 1, given.pop("joint_b") - 1]
         names = {"limit": "limits", "angle_limit": "angle_limits"}
@@ -115,18 +131,96 @@ class _Writer:
             self.drive(len(self.top["joints"]) - 1, drive)
 
     def drive(self, joint: int, drive: dict[str, Any]) -> None:
-        entry = {"joint": joint, "type": _DRIVE[drive["kind"]], "value": _plain(drive.get("target", 0.0))}
-        if math.isfinite(drive.get("max_effort", math.inf)):
-            entry["max"] = drive["max_effort"]
+        most, target = drive.get("max_effort", math.inf), float(drive.get("target", 0.0))
+        if most == 0:
+            return  # it has no effect, and a scene has no such drive
+        entry: dict[str, Any] = {"joint": joint, "type": _DRIVE[drive["kind"]], "value": target}
+        if drive["kind"] == "effort":
+            entry["value"] = min(max(target, -most), most)
+        elif math.isfinite(most):
+            entry["max"] = most
         if drive["kind"] == "position":
             entry.update(stiffness=drive.get("stiffness", 0.0), damping=drive.get("damping", 0.0))
         self.top["drives"].append(entry)
 
+    def set_drive(self, joint: int, drive: dict[str, Any]) -> None:
+        """The only drive of a joint."""
+        self.top["drives"] = [entry for entry in self.top["drives"] if entry["joint"] != joint]
+        if drive["kind"] != "none":
+            self.drive(joint, drive)
+
     def exclude(self, a: int, b: int) -> None:
+        self.collide(a, b)
         self.top["exclude"].append([a - 1, b - 1])
 
+    def include(self, a: int, b: int) -> None:
+        self.collide(a, b)
+        for joint in self.top["joints"]:
+            if set(joint.get("bodies", ())) == {a - 1, b - 1}:
+                joint["collide"] = True
+
+    def collide(self, a: int, b: int) -> None:
+        """Forgets whether the pair collides and its friction."""
+        pair = {a - 1, b - 1}
+        self.top["exclude"] = [entry for entry in self.top["exclude"] if set(entry) != pair]
+        for entry in self.top["pair_friction"]:
+            if set(entry["bodies"]) == pair:
+                entry.pop("friction", None)
+        self.top["pair_friction"] = [entry for entry in self.top["pair_friction"] if len(entry) > 1]
+
     def friction(self, a: int, b: int, value: float) -> None:
+        self.include(a, b)
         self.top["pair_friction"].append({"bodies": [a - 1, b - 1], "friction": value})
 
     def restitution(self, a: int, b: int, value: float) -> None:
         self.top["pair_friction"].append({"bodies": [a - 1, b - 1], "restitution": value})
+
+    def remove_body(self, id: int) -> None:
+        self.removed["bodies"].add(id - 1)
+        for k, joint in enumerate(self.top["joints"]):
+            if id - 1 in joint.get("bodies", ()):
+                self.remove_joint(k + 1)
+
+    def remove_joint(self, id: int) -> None:
+        """The pair of bodies that the joint kept from colliding stays excluded."""
+        if id - 1 in self.removed["joints"]:
+            return
+        self.removed["joints"].add(id - 1)
+        joint = self.top["joints"][id - 1]
+        pair = joint.get("bodies", ())
+        if len(pair) == 2 and not joint.get("collide"):
+            self.exclude(pair[0] + 1, pair[1] + 1)
+        for k, other in enumerate(self.top["joints"]):
+            if id - 1 in other.get("joints", ()):
+                self.remove_joint(k + 1)
+
+    def drop_removed(self) -> None:
+        """Leaves out what was removed and counts the rest anew."""
+        if not any(self.removed.values()):
+            return
+        number = {}
+        for key, gone in self.removed.items():
+            kept = [k for k in range(len(self.top[key])) if k not in gone]
+            number[key] = {old: new for new, old in enumerate(kept)}
+            self.top[key] = [self.top[key][k] for k in kept]
+        bodies, joints = number["bodies"], number["joints"]
+        self.top["exclude"] = _renumbered(self.top["exclude"], bodies)
+        self.top["pair_friction"] = [e for e in self.top["pair_friction"] if bodies.keys() >= set(e["bodies"])]
+        self.top["drives"] = [e for e in self.top["drives"] if e["joint"] in joints]
+        for entry in self.top["pair_friction"]:
+            entry["bodies"] = [bodies[k] for k in entry["bodies"]]
+        for entry in self.top["drives"]:
+            entry["joint"] = joints[entry["joint"]]
+        for joint in self.top["joints"]:
+            for key, numbers in number.items():
+                if key in joint:
+                    joint[key] = [numbers[k] for k in joint[key]]
+        for body in self.top["bodies"]:
+            for entry in body.get("attach", ()):
+                if entry.get("body") is not None:
+                    entry["body"] = bodies[entry["body"]]
+
+
+def _renumbered(pairs: list[list[int]], number: dict[int, int]) -> list[list[int]]:
+    """The pairs of which both are kept, with their new numbers."""
+    return [[number[a], number[b]] for a, b in pairs if a in number and b in number]

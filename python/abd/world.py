@@ -716,10 +716,18 @@ class World:
         return view_world(self, **options)
 
     def to_scene(self) -> Scene:
-        """The scene that builds this world: of a file, or of the bodies and joints as they were added before the start."""
+        """The scene that builds this world: of a file, or of the bodies and joints as they were added before the first
+        step, without those that were removed. Drives are those of now before that step, later those given with the
+        joints. What else was set (``set_state``, ``set_force``, ...) is not part of it; a run file has it.
+        """
         from abd.to_scene import scene_of
 
-        return scene_of(self._scene, self.settings if not self._scene else {}, self._log)
+        drives: dict[int, dict[str, Any]] = {}
+        if not self.step_count:
+            glue = self._glue  # it has the drives that were set instead of those of a scene
+            changed = {glue.drive[k].joint.id for k in range(glue.drive_count)}
+            drives = {joint.id: joint.drive for joint in self.joints if not self._scene or joint.id in changed}
+        return scene_of(self._scene, self.settings if not self._scene else {}, self._log, drives)
 
     # ---- Snapshots ----
 

@@ -242,6 +242,52 @@ def test_copies_continue_with_the_same_bits(stack, duplicate):
     assert twin.hash == stack.hash
 
 
+def _turn(world):
+    """Drives that were set after the joint was added, one of them removed with its joint."""
+    for body in world.bodies[1:3]:
+        body_axle = world.add_joint("hinge", body, point=body.position, axis=(0, 1, 0))
+        body_axle.set_drive("effort", 3.0, max_effort=2.5)
+    world.joints[0].remove()
+
+
+def _pairs(world):
+    """Pairs that collide again, by a joint's removal not, and the last friction of a pair."""
+    ground, low, middle, top = world.bodies
+    world.exclude(ground, low), world.include(ground, low)
+    world.add_joint("weld", low, middle).remove()
+    world.add_joint("ball", middle, top)
+    world.include(middle, top)
+    world.exclude(ground, top)
+    world.set_pair_friction(ground, top, 0.2)
+    world.set_pair_friction(ground, low, 0.1), world.set_pair_friction(low, ground, 0.9)
+
+
+def _fewer(world):
+    """A body goes before the first step, with its joint and its pairs; the ids of others stay."""
+    ground, low, middle, top = world.bodies
+    world.add_joint("ball", low, top, point=(0, 0, 0.4))
+    world.set_pair_friction(low, top, 0.5)
+    world.exclude(ground, low)
+    low.remove()
+    extra = world.add_body(abd.sphere(0.1), position=(1, 0, 0.5))
+    world.add_joint("hinge", extra, top, point=(0.5, 0, 0.5), axis=(0, 1, 0), drive=dict(kind="speed", target=1.0))
+    world.set_pair_restitution(ground, extra, 0.5)
+
+
+@pytest.mark.parametrize("edit", [_turn, _pairs, _fewer])
+def test_scene_of_an_edited_world(stack, edit, tmp_path):
+    """The scene of a world has all that was changed before its first step, and so a record of it can be read."""
+    edit(stack)
+    twin = stack.to_scene().build()
+    assert [body.name for body in twin.bodies] == [body.name for body in stack.bodies]
+    assert twin.joint_count == stack.joint_count
+    with stack.record(tmp_path / "edited.abd"):
+        stack.step(30)
+    twin.step(30)
+    assert twin.hash == stack.hash
+    assert abd.Run(tmp_path / "edited.abd").verify()["crossings"] == 0
+
+
 def test_copies_of_scenes():
     """A scene whose bodies come and go, and one with a soft body."""
     scene = {

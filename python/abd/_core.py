@@ -14,7 +14,7 @@ OK = lib.ABD_OK
 
 
 class Error(Exception):
-    """A failure of abd. Its text is the library's sentence; ``status`` is the kind: "argument", "mesh", "crossing", ..."""
+    """A failure of abd. Its text is the library's sentence; ``status`` is the kind: "argument", "mesh", ..."""
 
     def __init__(self, sentence: str, status: str = "argument") -> None:
         super().__init__(sentence)
@@ -33,7 +33,7 @@ class MeshError(Error, ValueError):
 
 
 class CrossingError(Error):
-    """Two surfaces touch or cross at the start or after a change. The sentence names bodies, triangles and the place."""
+    """Two surfaces touch or cross at the start or after a change. The sentence names bodies, triangles and place."""
 
 
 class StateError(Error):

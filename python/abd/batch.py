@@ -138,7 +138,7 @@ class Batch:
         array = np.ascontiguousarray(targets, dtype=np.float64)
         if array.shape != (len(self), len(ids)):
             raise ArgumentError(f"targets: expected an array of shape {(len(self), len(ids))}, got {array.shape}")
-        self._call(lib.batch_set_targets, uints(ids), len(ids), doubles(array))
+        self._call(lib.batch_set_targets, uints(ids), len(ids), doubles(array), joints is not None)
 
     def _joint_id(self, joint: Joint | str | int) -> int:
         if isinstance(joint, str):

@@ -21,7 +21,8 @@ class Snapshot(bytes):
     """Everything of a world that changes from step to step, as bytes; ``World.restore`` takes it."""
 
     step: int
-    _log: list[tuple] | None = None  # how its bodies and joints came
+    _log: list[tuple] | None = None  # how its bodies and joints came: the first _count entries of the world's log
+    _count: int = 0
 
     def __reduce__(self) -> tuple:
         return snapshot_of, (bytes(self), self.step)
@@ -29,8 +30,20 @@ class Snapshot(bytes):
 
 def snapshot_of(data: bytes, step: int, log: list[tuple] | None = None) -> Snapshot:
     snapshot = Snapshot(data)
-    snapshot.step, snapshot._log = step, log
+    snapshot.step, snapshot._log, snapshot._count = step, log, len(log or ())
     return snapshot
+
+
+def log_of(snapshot: Snapshot, log: list[tuple]) -> list[tuple]:
+    """What had been done when the snapshot was taken; of one that was unpickled all of a world's log."""
+    return log if snapshot._log is None else snapshot._log[: snapshot._count]
+
+
+def without_pair(log: list[tuple], what: str, pair: tuple[int, int]) -> list[tuple]:
+    """The log without earlier values of a pair's friction or restitution after the first step; a new list if any."""
+    first = next((k for k, entry in enumerate(log) if entry[0] == "at"), len(log))
+    old = [entry for entry in log[first:] if entry[0] == what and {*entry[1:3]} == {*pair}]
+    return [entry for entry in log if not any(entry is one for one in old)] if old else log
 
 
 _PAIR = {

@@ -32,7 +32,7 @@ from abd._core import (
     vector,
 )
 from abd.body import Body, SoftBody
-from abd.history import Snapshot, rebuild, snapshot_of
+from abd.history import Snapshot, log_of, rebuild, snapshot_of, without_pair
 from abd.joint import Joint
 from abd.mesh import Mesh, MeshLike
 from abd.options import BodyOptions, ContactOptions, JointOptions, SoftOptions, SolverOptions
@@ -53,8 +53,8 @@ class World:
     """Bodies, joints and their state; ``step`` moves them on.
 
     ``dt`` [s], ``gravity`` [m/s^2], ``integrator``, ``contact`` and ``solver`` are the settings of scene files; what is
-    left out has its default. ``threads``: 0 = all processors; results do not depend on it. ``abd.load`` makes a World of
-    a file.
+    left out has its default. ``threads``: 0 = all processors; results do not depend on it. ``abd.load`` makes a World
+    of a file.
     """
 
     def __init__(
@@ -159,9 +159,12 @@ class World:
         self._frames = None
 
     def _snapshot_entry(self) -> tuple | None:
-        last = next((entry for entry in reversed(self._log) if entry[0] == "at"), None)
+        last = self._last_change()
         snapshot = bytes(self.snapshot())
         return None if last and last[1] == snapshot else ("at", snapshot, self.step_count)
+
+    def _last_change(self) -> tuple | None:
+        return next((entry for entry in reversed(self._log) if entry[0] == "at"), None)
 
     def __repr__(self) -> str:
         if self._owned is None:
@@ -191,7 +194,7 @@ class World:
         return out.id
 
     def add_body(self, mesh: MeshLike, /, **options: Unpack[BodyOptions]) -> Body:
-        """Adds a stiff body. ``mesh`` is a Mesh, the name of a file, (vertices, triangles), or a trimesh or meshio mesh.
+        """Adds a stiff body. ``mesh``: a Mesh, the name of a file, (vertices, triangles), or a trimesh or meshio mesh.
 
         ``options`` are the fields of AbdBodyDef: name, position, rotation (quaternion w, x, y, z), motion, density,
         velocity, friction, ... Bodies that are given the same Mesh object share it. After the first step the body is
@@ -298,7 +301,11 @@ class World:
 
     def _pair(self, function: Any, what: str, a: Body, b: Body, *value: float) -> None:
         pair = self._own(a, Body), self._own(b, Body)
-        self._edit(function, [pair[0]], [pair[1]], *value)
+        if value and not self._in_change and self._last_change() and self.collides(a, b):
+            self._do(function, [pair[0]], [pair[1]], *value)  # it depends on no state, and the last value counts
+            self._log = without_pair(self._log, what, pair)
+        else:
+            self._edit(function, [pair[0]], [pair[1]], *value)
         self._log.append((what, *pair, *value))
 
     def collides(self, a: Body, b: Body) -> bool:
@@ -315,7 +322,10 @@ class World:
 
     @contextmanager
     def change(self) -> Iterator[World]:
-        """Several changes as one, checked at its end: ``with world.change(): ...``. If it fails, nothing of it remains."""
+        """Several changes as one, checked at its end: ``with world.change(): ...``.
+
+        If it fails, nothing of it remains.
+        """
         self._edit(lib.abd_world_begin_change)
         log, meshes = len(self._log), dict(self._meshes)
         self._log.append(("begin",))
@@ -510,8 +520,8 @@ class World:
     def poses(self) -> np.ndarray:
         """(n, 3, 4): [p | A] of every body, in the order of ``body_ids``; NaN for soft ones.
 
-        A rest position X of a body's mesh is at p + A X; p is the centre of mass. Reading costs nothing: it is always the
-        same array, which each step updates. Copy it to keep it. When bodies come or go, it is another array.
+        A rest position X of a body's mesh is at p + A X; p is the centre of mass. Reading costs nothing: it is always
+        the same array, which each step updates. Copy it to keep it. When bodies come or go, it is another array.
         """
         if self._poses is None or self._key != self._body_key():
             return self._allocate_poses()
@@ -555,13 +565,18 @@ class World:
         return self._own(joint, Joint) if isinstance(joint, Joint) else int(joint)
 
     def set_targets(self, targets: Any, joints: Sequence[Joint | str | int] | np.ndarray | None = None) -> None:
-        """New targets of the drives of all joints, or of some (names, ids or Joints), from an array. Their gains stay."""
+        """New targets of the drives of all joints, or of some (names, ids or Joints), from an array. Their gains stay.
+
+        Each of the joints named needs a drive (``Joint.set_drive``); without names at least one of the world does, and
+        the targets of joints without a drive have no effect.
+        """
         array = np.ascontiguousarray(targets, dtype=np.float64)
         ids = self.joint_ids if joints is None else np.array([self._joint_id(joint) for joint in joints], np.uint32)
         if array.shape != ids.shape:
             raise ArgumentError(f"targets: expected an array of shape {ids.shape}, got {array.shape}")
         self._open()
-        if lib.glue_set_targets(self._glue, uints(ids), len(ids), doubles(array)) != OK:
+        named = joints is not None
+        if lib.glue_set_targets(self._glue, uints(ids), len(ids), doubles(array), named) != OK:
             fail(self._glue.error)
 
     @property
@@ -702,8 +717,8 @@ class World:
     ) -> Recorder:
         """Writes every step from now on into a run file: ``with world.record("x.abd") as recorder: world.step(100)``.
 
-        A frame is written every so many steps, with ``contacts`` every contact of it. ``steps`` is how many are planned in
-        all, for information. ``replace`` an existing file; without it that is an error.
+        A frame is written every so many steps, with ``contacts`` every contact of it. ``steps`` is how many are planned
+        in all, for information. ``replace`` an existing file; without it that is an error.
         """
         from abd.run import Recorder
 
@@ -738,7 +753,7 @@ class World:
             self.start()
         data = bytearray(lib.abd_world_snapshot_size(world))
         self._check(lib.abd_world_save(world, ffi.from_buffer(data), len(data)), lambda: "a snapshot failed")
-        return snapshot_of(bytes(data), lib.abd_world_step_count(world), list(self._log))
+        return snapshot_of(bytes(data), lib.abd_world_step_count(world), self._log)
 
     def restore(self, snapshot: bytes) -> None:
         """Goes back to a snapshot of this world, of a copy of it, or of a world that was made in the same way."""
@@ -754,11 +769,14 @@ class World:
 
     def _made_before(self, snapshot: Snapshot) -> bool:
         """Whether the bodies and joints of a snapshot are known: it is one of this world."""
-        log = self._log if snapshot._log is None else snapshot._log
-        return len(log) <= len(self._log) and all(a is b for a, b in zip(log, self._log))
+        if snapshot._log is self._log:
+            return snapshot._count <= len(self._log)
+        logs = log_of(snapshot, self._log), self._log
+        log, now = ([entry for entry in one if entry[0] not in ("friction", "restitution")] for one in logs)
+        return len(log) <= len(now) and all(a is b for a, b in zip(log, now))
 
     def _rebuild(self, snapshot: Snapshot) -> None:
-        log = self._log if snapshot._log is None else snapshot._log
+        log = log_of(snapshot, self._log)
         other = rebuild(self._scene, self._settings, self._threads, log, bytes(snapshot), snapshot.step)
         self._owned, self._glue.world = other._owned, other._owned
         self._log, self._meshes, self._frames = other._log, other._meshes, None
@@ -783,9 +801,8 @@ class World:
         if self._in_change:
             raise StateError("a change of the world is open: it is copied after its end", "state")
         started = lib.abd_world_snapshot_size(world) > 0
-        log = [entry for entry in self._log]
         snapshot = bytes(self.snapshot()) if started else None
-        return self._scene, self._settings, self._threads, log, snapshot, lib.abd_world_step_count(world)
+        return self._scene, self._settings, self._threads, list(self._log), snapshot, lib.abd_world_step_count(world)
 
     def __reduce__(self) -> tuple:
         return rebuild, self._parts()

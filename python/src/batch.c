@@ -94,9 +94,9 @@ int batch_restore(Batch *batch, const int *index, int count, const void *const *
 
 /* ---- Arrays ---- */
 
-int batch_set_targets(Batch *batch, const uint32_t *joint, size_t count, const double *target) {
+int batch_set_targets(Batch *batch, const uint32_t *joint, size_t count, const double *target, bool named) {
   for (int k = 0; k < batch->count; k++)
-    batch->status[k] = glue_set_targets(batch->world[k], joint, count, target + (size_t)k * count);
+    batch->status[k] = glue_set_targets(batch->world[k], joint, count, target + (size_t)k * count, named);
   return count_failed(batch);
 }
 

@@ -23,7 +23,7 @@ void batch_poses(Batch *batch); /* writes pose */
 /* Restores snapshots in the worlds [count] of an index. */
 int batch_restore(Batch *batch, const int *index, int count, const void *const *bytes, const size_t *size);
 /* target: [worlds x count] of the joints' drives; their kinds and gains stay. */
-int batch_set_targets(Batch *batch, const uint32_t *joint, size_t count, const double *target);
+int batch_set_targets(Batch *batch, const uint32_t *joint, size_t count, const double *target, bool named);
 int batch_readings(Batch *batch, size_t count, AbdJointReading *reading); /* [worlds x count] */
 int batch_loads(Batch *batch, size_t count, AbdContactLoad *load);        /* [worlds x count] */
 void batch_velocities(Batch *batch, size_t count, double *velocity);      /* [worlds x count x 6] */

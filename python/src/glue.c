@@ -142,7 +142,29 @@ AbdStatus glue_set_drive(Glue *glue, AbdJointId joint, const AbdDrive *drive) {
   return glue->scene ? keep_drive(glue, joint, drive) : ABD_OK;
 }
 
-AbdStatus glue_set_targets(Glue *glue, const uint32_t *joint, size_t count, const double *target) {
+/* A target without a drive has no effect. */
+static AbdStatus check_drives(Glue *glue, const uint32_t *joint, size_t count, bool named) {
+  size_t driven = 0;
+  for (size_t k = 0; k < count; k++) {
+    AbdDrive drive;
+    AbdJointDef def;
+    if (abd_joint_drive(glue->world, (AbdJointId){joint[k]}, &drive) != ABD_OK) continue; /* told below */
+    if (drive.kind != ABD_DRIVE_NONE) driven++;
+    else if (named && abd_joint_def(glue->world, (AbdJointId){joint[k]}, &def) == ABD_OK) {
+      char sentence[256];
+      snprintf(sentence, sizeof sentence,
+               "joint \"%.100s\" has no drive, so a target has no effect: set_drive gives it one", def.name);
+      return fail(glue, ABD_ERROR_ARGUMENT, sentence);
+    }
+  }
+  if (named || driven || !count) return ABD_OK;
+  return fail(glue, ABD_ERROR_ARGUMENT,
+              "no joint has a drive, so targets have no effect: set_drive gives it one, and a robot's joints are held "
+              "by servos if it is loaded with hold=True");
+}
+
+AbdStatus glue_set_targets(Glue *glue, const uint32_t *joint, size_t count, const double *target, bool named) {
+  if (check_drives(glue, joint, count, named) != ABD_OK) return glue->error.status;
   for (size_t k = 0; k < count; k++) {
     AbdDrive drive;
     AbdJointId id = {joint[k]};

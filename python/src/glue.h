@@ -37,8 +37,8 @@ typedef struct Glue {
 AbdStatus glue_step(Glue *glue, int64_t count);
 AbdStatus glue_start(Glue *glue);
 AbdStatus glue_set_drive(Glue *glue, AbdJointId joint, const AbdDrive *drive);
-/* New targets of the drives of joints; their kinds and gains stay. */
-AbdStatus glue_set_targets(Glue *glue, const uint32_t *joint, size_t count, const double *target);
+/* New targets of the drives of joints; their kinds and gains stay. Joints that were named need a drive. */
+AbdStatus glue_set_targets(Glue *glue, const uint32_t *joint, size_t count, const double *target, bool named);
 void glue_release(Glue *glue); /* frees what Glue owns: the drives */
 
 /* Values of all bodies or joints in the order of their ids. A soft body has a pose of NaN. */

@@ -123,6 +123,16 @@ def test_joint(arm):
     arm.step()
 
 
+def test_targets_without_drives(arm):
+    arm.joint("axle").set_drive("none")
+    with pytest.raises(abd.ArgumentError, match='joint "axle" has no drive, so a target has no effect'):
+        arm.set_targets([1], ["axle"])
+    with pytest.raises(abd.ArgumentError, match="no joint has a drive, so targets have no effect"):
+        arm.set_targets([1])
+    with pytest.raises(abd.BatchError, match="no drive"):
+        abd.Batch(arm, 2).set_targets([[1], [2]], ["axle"])
+
+
 def test_bodies_of_other_worlds_and_ids(stack, arm):
     ghost = abd.Body(stack, 99)
     for call in (

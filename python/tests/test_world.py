@@ -242,6 +242,29 @@ def test_copies_continue_with_the_same_bits(stack, duplicate):
     assert twin.hash == stack.hash
 
 
+def test_history_does_not_grow(stack):
+    """Steps, targets and the friction of pairs leave nothing behind; copies have the last friction."""
+    ground, low, _, top = stack.bodies
+    axle = stack.add_joint("hinge", top, point=top.position, axis=(0, 1, 0), drive=dict(kind="effort", target=0.0))
+    stack.step()
+    stack.set_pair_friction(ground, low, 0.4)
+    before, first = len(stack._log), stack.snapshot()
+    for k in range(100):
+        stack.set_pair_friction(*((ground, low) if k % 2 else (low, ground)), 0.1 + 0.005 * k)
+        stack.set_pair_restitution(ground, top, 0.1)
+        stack.set_targets([0.001 * k], [axle])
+        stack.step()
+    assert len(stack._log) <= before + 1
+    stack.exclude(low, top), stack.step(), stack.set_pair_friction(low, top, 0.3)
+    twin = stack.copy()
+    stack.step(20), twin.step(20)
+    assert twin.hash == stack.hash
+    low.remove()
+    stack.step()
+    stack.restore(first)  # the body is back
+    assert stack.step_count == 1 and stack.body("box 0") == low
+
+
 def _turn(world):
     """Drives that were set after the joint was added, one of them removed with its joint."""
     for body in world.bodies[1:3]:

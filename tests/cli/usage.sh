@@ -60,7 +60,8 @@ rm none.json far.json
 echo '{ "version": 1, "steps": 1, "bodies": [ { "shape": "box", "name": "a\nf 1 2 3\\" } ] }' >names.json
 "$abd" run names.json -o names.abd --quiet
 "$abd" export names.abd -o names.obj --quiet
-[ "$(grep '^o ' names.obj)" = 'o a_f 1 2 3_' ] && [ "$(grep -c '^f' names.obj)" -eq 12 ] || wrong "names in OBJ: $(grep '^[of]' names.obj)"
+[ "$(grep '^o ' names.obj)" = 'o a_f 1 2 3_' ] && [ "$(grep -c '^f' names.obj)" -eq 12 ] ||
+  wrong "names in OBJ: $(grep '^[of]' names.obj)"
 rm names.*
 
 # a file that is no run is not replaced, whatever it is
@@ -83,7 +84,8 @@ rm -r kept.json pipe empty.abd study.json
 if [ -c /dev/full ]; then
   code=0
   "$abd" scene chain >/dev/full 2>out.txt || code=$?
-  [ "$code" -eq 4 ] && grep -q 'cannot write to standard output: No space left' out.txt || wrong "exit code $code: $(cat out.txt)"
+  [ "$code" -eq 4 ] && grep -q 'cannot write to standard output: No space left' out.txt ||
+    wrong "exit code $code: $(cat out.txt)"
 fi
 "$abd" run scene.json -n 2 -o closed.abd >&- || wrong "exit code $? with standard output closed"
 "$abd" export closed.abd -o closed.csv --table poses >&- 2>&- || wrong "exit code $? with both closed"

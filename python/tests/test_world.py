@@ -242,6 +242,26 @@ def test_copies_continue_with_the_same_bits(stack, duplicate):
     assert twin.hash == stack.hash
 
 
+@pytest.mark.parametrize("dt", [0.01, 0.005])
+def test_constant_torque(dt):
+    """Against the closed form: that of a drive is ahead by speed x dt / 2, as docs/joints.md says."""
+    world = abd.World(dt=dt, gravity=(0, 0, 0), threads=1)
+    box, inertia = abd.box((0.2, 0.2, 0.2)), 0.04 / 6
+    turned, pushed, free = (world.add_body(box, mass=1, position=(3 * k, 0, 0)) for k in range(3))
+    drive = dict(kind="effort", target=0.01)
+    hinge = world.add_joint("hinge", turned, point=(0, 0, 0), axis=(0, 0, 1), drive=drive)
+    slider = world.add_joint("slider", pushed, point=(3, 0, 0), axis=(1, 0, 0), drive=drive)
+    free.set_force((0.01, 0, 0), (0, 0, 0.01))
+    world.step_for(1)
+    turn = np.arctan2(free.pose[1, 1], free.pose[0, 1])
+    print(hinge.position, slider.position, turn, free.position)
+    assert hinge.rate == pytest.approx(0.01 / inertia, rel=1e-8) and slider.rate == pytest.approx(0.01, rel=1e-8)
+    for coordinate, mass in ((hinge.position, inertia), (slider.position, 1)):
+        assert coordinate == pytest.approx(0.01 / mass * (0.5 + dt / 2), rel=1e-8)
+    assert turn == pytest.approx(0.01 / inertia / 2, rel=1e-10)
+    assert free.position[0] - 6 == pytest.approx(0.01 / 2, rel=1e-10)
+
+
 def test_history_does_not_grow(stack):
     """Steps, targets and the friction of pairs leave nothing behind; copies have the last friction."""
     ground, low, _, top = stack.bodies

@@ -3,6 +3,7 @@
 #include <abd/export.h>
 
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -385,6 +386,7 @@ AbdStatus abd_export_check(const char *path, const AbdExportDef *def, AbdError *
 }
 
 AbdStatus abd_export(AbdRun *run, const char *path, const AbdExportDef *def, AbdError *error) {
+  IN_C_LOCALE;
   AbdExportDef standard = abd_default_export_def();
   const Format *f = find_format(path);
   Job job = {.run = run, .def = def ? def : &standard, .path = path, .ending = strrchr(path, '.'), .error = error};
@@ -413,6 +415,7 @@ void abd_place_of_crossing(const AbdWorld *world, const AbdCrossing *crossing, A
 
 AbdStatus abd_place_write(const AbdWorld *world, const AbdPlace *place, const char *about, const char *path,
                           AbdError *error) {
+  IN_C_LOCALE;
   ExportError why;
   return export_place_obj(world, place, about, path, &why) ? ABD_OK : fail_with(error, ABD_ERROR_DISK, "%s", why.text);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 #include "scene/mesh_file.h"
 #include "scene/mesh_fix.h"
 #include "scene/tet_mesh.h"
@@ -16,6 +17,7 @@ static AbdStatus outcome(bool good, const SceneError *why, AbdError *error) {
 bool abd_surface_known(const char *path) { return mesh_extension_known(path); }
 
 AbdStatus abd_surface_load(const char *path, AbdSurface *surface, AbdError *error) {
+  IN_C_LOCALE;
   SceneError why;
   return outcome(mesh_load(path, surface, &why), &why, error);
 }
@@ -41,6 +43,7 @@ AbdStatus abd_surface_fix(AbdSurface *surface, AbdSurfaceFix *fix) {
 }
 
 AbdStatus abd_surface_write(const AbdSurface *surface, const char *path, AbdError *error) {
+  IN_C_LOCALE;
   SceneError why;
   return mesh_write_obj(surface, path, &why) ? ABD_OK : fail_with(error, ABD_ERROR_DISK, "%s", why.text);
 }
@@ -50,6 +53,7 @@ AbdStatus abd_surface_write(const AbdSurface *surface, const char *path, AbdErro
 bool abd_tets_known(const char *path) { return tet_extension_known(path); }
 
 AbdStatus abd_tets_load(const char *path, AbdTets *tets, AbdError *error) {
+  IN_C_LOCALE;
   SceneError why;
   return outcome(tet_mesh_load(path, tets, &why), &why, error);
 }
@@ -82,6 +86,7 @@ AbdStatus abd_tets_skin(const AbdTets *tets, AbdSurface *skin) {
 }
 
 AbdStatus abd_tets_write(const AbdTets *tets, const char *path, AbdError *error) {
+  IN_C_LOCALE;
   SceneError why;
   return tet_mesh_write(tets, path, &why) ? ABD_OK : fail_with(error, ABD_ERROR_DISK, "%s", why.text);
 }

@@ -1,6 +1,7 @@
 /* Reading runs, see abd/record.h. */
 #include "kit/kit.h"
 #include "record/world_nodes.h"
+#include "scene/c_locale.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ void run_forget(AbdRun *run) {
 
 /* A failed attempt is made again at the next call. */
 bool run_know_scene(AbdRun *run) {
+  IN_C_LOCALE;
   if (run->scene_read) return true;
   run_scene_destroy(&run->scene);
   run_joints_destroy(&run->joints);

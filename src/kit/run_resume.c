@@ -1,5 +1,6 @@
 /* Going on with runs, see abd/record.h. */
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +45,16 @@ static AbdStatus load_scene(AbdRun *run, AbdScene **scene) {
   return status;
 }
 
+static const char *added_hint(const char *why) {
+  return strstr(why, "which this world does not have") ? ": a program added it between steps, and it alone can go on"
+                                                       : "";
+}
+
 static AbdStatus restore(AbdRun *run, AbdWorld *world, const void *bytes, size_t size, int64_t step) {
   if (!run_same_world(run->run, world)) return run_failed(run);
   if (abd_world_restore(world, bytes, size) != ABD_OK)
-    return fail_with(&run->error, ABD_ERROR_FILE, "%s: cannot restore step %lld: %s", run_path(run->run),
-                     (long long)step, abd_world_error(world));
+    return fail_with(&run->error, ABD_ERROR_FILE, "%s: cannot restore step %lld: %s%s", run_path(run->run),
+                     (long long)step, abd_world_error(world), added_hint(abd_world_error(world)));
   return run_rewind(run->run, step) ? ABD_OK : run_failed(run); /* steps after it are made again */
 }
 
@@ -86,6 +92,7 @@ static AbdStatus resume(AbdRun *run, const char *path, int threads, AbdScene **s
 }
 
 AbdRun *abd_run_resume(const char *path, int threads, AbdScene **scene, AbdWorld **world, AbdError *error) {
+  IN_C_LOCALE;
   AbdRun *run = calloc(1, sizeof *run);
   *world = NULL;
   if (!run) return fail_with(error, ABD_ERROR_MEMORY, "out of memory for a run"), NULL;
@@ -100,6 +107,7 @@ AbdRunDef abd_run_plan(const AbdRun *run) {
 }
 
 AbdStatus abd_run_set_plan(AbdRun *run, const AbdRunDef *def) {
+  IN_C_LOCALE;
   run->steps = def->steps >= 0 ? def->steps : run->steps;
   run->every = def->every > 1 ? def->every : 1;
   run->contacts = def->contacts, run->shards = def->shards;

@@ -4,6 +4,7 @@
  * the last one took less than 1/CHECKPOINT_SHARE of that time. Resuming computes at most so much again. */
 #define _GNU_SOURCE
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 
 #include <abd/mpi.h>
 #include <inttypes.h>
@@ -164,6 +165,7 @@ static AbdStatus create(AbdRun *run, const char *path, const AbdRunDef *def, Sce
 
 AbdRun *abd_run_create(const char *path, const AbdRunDef *def, AbdScene *scene, const AbdWorld *world,
                        AbdError *error) {
+  IN_C_LOCALE;
   AbdRunDef standard = abd_default_run_def();
   AbdRun *run = calloc(1, sizeof *run);
   if (!run) return fail_with(error, ABD_ERROR_MEMORY, "out of memory for a run"), NULL;
@@ -180,6 +182,7 @@ AbdRun *abd_run_create(const char *path, const AbdRunDef *def, AbdScene *scene, 
 void abd_run_discard(const char *path) { run_discard_draft(path); }
 
 AbdStatus abd_run_write_start(const char *path, const AbdScene *scene, const AbdWorld *world, AbdError *error) {
+  IN_C_LOCALE;
   RunError why;
   Run *run = run_create(path, &why);
   if (!run) return fail_with(error, kit_status(why.kind), "%s", why.text);
@@ -289,6 +292,7 @@ static AbdStatus drain(AbdRun *run) {
 }
 
 AbdStatus abd_run_finish(AbdRun *run, const AbdWorld *world) {
+  IN_C_LOCALE;
   if (run->every < 1) return not_writable(run);
   double begun = clock_seconds();
   bool all = run->recorded;

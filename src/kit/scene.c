@@ -1,5 +1,6 @@
 /* See abd/scene.h. */
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,12 +38,14 @@ static SceneOptions options_of(const AbdSceneDef *def) {
 }
 
 AbdScene *abd_scene_load(const char *const *path, size_t path_count, const AbdSceneDef *def, AbdError *error) {
+  IN_C_LOCALE;
   SceneError why = {.text = "expected a scene file or mesh files"};
   SceneOptions options = options_of(def);
   return given(path_count ? scene_load(path, (int)path_count, &options, &why) : NULL, &why, error);
 }
 
 AbdScene *abd_scene_parse(const char *text, size_t length, const char *name, const AbdSceneDef *def, AbdError *error) {
+  IN_C_LOCALE;
   SceneError why;
   SceneOptions options = options_of(def);
   return given(scene_parse(text, length, name ? name : "scene", &options, &why), &why, error);
@@ -102,6 +105,7 @@ const char *abd_scene_note(const AbdScene *scene, size_t index) {
 }
 
 const char *abd_scene_text(AbdScene *scene, size_t *length) {
+  IN_C_LOCALE;
   size_t unused;
   return scene_text(scene->scene, length ? length : &unused);
 }
@@ -112,6 +116,7 @@ bool abd_scene_is_robot(const char *path) { return scene_is_robot(path); }
 
 char *abd_robot_text(const char *path, const char *folder, const AbdSceneDef *def,
                      void (*note)(const char *text, void *user), void *user, AbdError *error) {
+  IN_C_LOCALE;
   SceneError why;
   SceneOptions options = options_of(def);
   char *text = scene_from_robot(path, folder, &options, note, user, &why);
@@ -132,6 +137,7 @@ const AbdGalleryKey *abd_gallery_keys(const char *name) {
 }
 
 void abd_gallery_value_text(const AbdGalleryKey *key, double value, char text[32]) {
+  IN_C_LOCALE;
   gallery_write_value(key, value, text);
 }
 
@@ -160,6 +166,7 @@ static bool read_key(const GalleryScene *scene, const char *text, double *value,
 }
 
 char *abd_gallery_text(const char *name, const char *const *key, size_t key_count, size_t *length, AbdError *error) {
+  IN_C_LOCALE;
   const GalleryScene *scene = gallery_find(name);
   double value[GALLERY_KEY_LIMIT];
   SceneError why;

@@ -427,6 +427,7 @@ static bool compare_world(Run *run, const RunScene *scene, const AbdWorld *world
     AbdBodyId id = {(uint32_t)k + 1};
     AbdBodyView view;
     bool may_lack = body->born > 0 || body->died < INT64_MAX;
+    if (body->died <= body->born) continue; /* it went before the file began */
     if (may_lack && abd_body_view(world, id, &view) != ABD_OK) continue;
     if (!same_body(scene, body, world, id, compared))
       same = run_fail(run, RUN_BAD_FILE, "%s: body '%s' or its mesh '%s' differs from the scene's", run->path,

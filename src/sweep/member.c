@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "scene/c_locale.h"
 #include "sweep/study.h"
 
 typedef struct Texts {
@@ -194,6 +195,7 @@ static AbdStatus run_steps(Member *member, const AbdStudy *study, AbdMemberResul
 }
 
 AbdStatus abd_study_check(const AbdStudy *study, size_t number, AbdError *error) {
+  IN_C_LOCALE;
   AbdError own;
   Member member;
   AbdStatus status = member_open(&member, study, number, 1, &own);
@@ -203,6 +205,7 @@ AbdStatus abd_study_check(const AbdStudy *study, size_t number, AbdError *error)
 
 AbdStatus abd_study_run(const AbdStudy *study, size_t number, int threads, AbdMemberResult *result, double *value,
                         AbdError *error) {
+  IN_C_LOCALE;
   AbdError own;
   Member member;
   double begun = clock_seconds();

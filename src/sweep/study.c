@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/c_locale.h"
 #include "scene/file_bytes.h"
 
 enum { MOST_MEMBERS = 10000000, MOST_COLUMNS = 1500 }; /* SQLite has at most 2000 columns in a table */
@@ -252,6 +253,7 @@ static bool parse_study(AbdStudy *study, size_t length, SceneError *why) {
 }
 
 AbdStudy *abd_study_parse(const char *text, size_t length, const char *name, AbdError *error) {
+  IN_C_LOCALE;
   SceneError why = {.text = "out of memory for the study"};
   AbdStudy *study = calloc(1, sizeof *study);
   bool good = study != NULL;
@@ -266,6 +268,7 @@ AbdStudy *abd_study_parse(const char *text, size_t length, const char *name, Abd
 }
 
 AbdStudy *abd_study_load(const char *path, AbdError *error) {
+  IN_C_LOCALE;
   SceneError why;
   FileBytes file;
   if (!file_read(path, &file, &why)) return fail_with(error, ABD_ERROR_SCENE, "%s", why.text), NULL;

@@ -292,7 +292,7 @@ class SoftBody(Body):
         return self._numbers(lib.abd_soft_stress, (soft.tet_count or soft.triangle_count or soft.edge_count,))
 
     def attach(self, vertices: Any, body: Body | None = None) -> None:
-        """Fixes vertices to a body, or to the world. Before the first step, or in the change that adds the soft body."""
+        """Fixes vertices to a body or the world. Before the first step, or in the change that adds the soft body."""
         to = self.world._own(body, Body) if body else 0
         for vertex in np.atleast_1d(vertices).tolist():
             self.world._edit(lib.abd_soft_attach, [self.id], int(vertex), [to])
@@ -321,6 +321,9 @@ class MeshView:
     """A mesh as the solver has it, in rest coordinates: centre of mass at the origin, principal axes along x, y, z.
 
     ``file coordinates = origin + axes @ rest``. The arrays are views of the world's memory and keep it alive.
+    ``volume`` [m^3] times density is the mass; ``source`` says what it is: "enclosed" by a clean closed surface,
+    "covered" if holes, flipped or repeated triangles were corrected, "sampled" if shells overlap, "sheet" of an open
+    surface, wires or points: then it is the area times ``thickness``, with 0 as 1 m.
     """
 
     def __init__(self, world: World, id: int) -> None:
@@ -333,6 +336,7 @@ class MeshView:
         self.axes = np.array(list(v.axes)).reshape(3, 3).T
         self.closed, self.half_space = bool(v.closed), bool(v.half_space)
         self.volume, self.plain_volume, self.thickness = v.volume, v.plain_volume, v.thickness
+        self.source = ("sheet", "enclosed", "covered", "sampled")[v.source]
         self._world = world
 
     @property

@@ -20,7 +20,7 @@ class Scene:
 
     @staticmethod
     def load(
-        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | dict[str, Any],
         *,
         set: dict[str, Any] | None = None,
         scale: float = 0.0,
@@ -31,6 +31,9 @@ class Scene:
         hold: bool = False,
     ) -> Scene:
         """See ``abd.load``."""
+        if isinstance(path, dict):
+            options = dict(set=set, scale=scale, mesh_dir=mesh_dir, geometry=geometry, base=base, keyframe=keyframe)
+            return Scene.parse(path, hold=hold, **options)
         paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
         definition, keep = _scene_def(set, scale, mesh_dir, geometry, base, keyframe, hold)
         names = [ffi.new("char[]", os.fsencode(name)) for name in paths]
@@ -43,9 +46,12 @@ class Scene:
 
     @staticmethod
     def parse(text: str | bytes | dict, name: str = "scene", **options: Any) -> Scene:
-        """A scene as text in the format of scene files, or as a dictionary. The folder of ``name`` is used for meshes."""
+        """A scene as text in the format of scene files, or as a dictionary, which may have NumPy's numbers and arrays.
+
+        The folder of ``name`` is used for meshes.
+        """
         if isinstance(text, dict):
-            text = json.dumps(text)
+            text = json.dumps(text, default=_plain)
         data = text.encode() if isinstance(text, str) else text
         definition, keep = _scene_def(
             *[
@@ -72,7 +78,7 @@ class Scene:
 
     @staticmethod
     def gallery(name: str, **keys: Any) -> Scene:
-        """A scene that abd makes itself: ``Scene.gallery("card-house", levels=5)``; ``abd.gallery()`` lists the names."""
+        """A scene that abd makes itself: ``Scene.gallery("card-house", levels=5)``; ``abd.gallery()`` has the names."""
         error, length = new_error(), ffi.new("size_t *")
         words = [ffi.new("char[]", f"{key}={value}".encode()) for key, value in keys.items()]
         made = lib.abd_gallery_text(name.encode(), ffi.new("char *[]", words), len(words), length, error)
@@ -126,6 +132,13 @@ class Scene:
         return f"<abd.Scene {self.name!r}: {self.body_count} bodies, {self.steps} steps of {self.dt:g} s>"
 
 
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays for JSON."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise ArgumentError(f"a scene has numbers, texts, lists and dictionaries, got {value!r}")
+
+
 def _scene_def(
     set: dict[str, Any] | None,
     scale: float,
@@ -155,7 +168,7 @@ def _scene_def(
 
 
 def load(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | dict[str, Any],
     *,
     threads: int = 0,
     set: dict[str, Any] | None = None,
@@ -168,6 +181,7 @@ def load(
 ) -> World:
     """A World of a file: a scene (.json), a robot (.urdf, .xml of MJCF), or one or more meshes dropped on a ground.
 
+    A dictionary is a scene as in a file; meshes are then searched from the current folder.
     ``set`` changes settings by their names in scene files: ``{"contact.friction": 0.5}``. ``scale`` is for meshes given
     alone: 0.001 for millimetres. Of robots: ``geometry`` "collision" or "visual", ``base`` "fixed" or "free",
     ``keyframe`` where they start, ``hold``: servos hold the joints without a drive. ``world.scene.notes`` has remarks.

@@ -56,3 +56,18 @@ def test_meshio():
     assert world.add_soft(mesh, density=100).info["mass"] == pytest.approx(100)
     triangle = meshio.Mesh([[0, 0], [1, 0], [0, 1]], [("triangle", [[0, 1, 2]])])
     assert world.add_body(triangle, position=(0, 0, 5), density=1).mass == pytest.approx(0.5)
+
+
+def test_what_the_mass_is_of():
+    """Flipped faces are corrected, an open surface has the mass of its area or of its thickness."""
+    box = abd.box((1, 1, 1))
+    flipped = box.triangles.copy()
+    flipped[::2] = flipped[::2, ::-1]
+    meshes = [box, abd.Mesh(box.vertices, flipped), abd.Mesh(box.vertices, box.triangles[2:])]
+    meshes.append(abd.Mesh(box.vertices, box.triangles[2:], thickness=0.01))
+    world = abd.World(gravity=(0, 0, 0))
+    bodies = [world.add_body(mesh, density=10, position=(4 * k, 0, 0)) for k, mesh in enumerate(meshes)]
+    world.start()
+    print([(body.mesh.source, body.mass) for body in bodies])
+    assert [body.mesh.source for body in bodies] == ["enclosed", "covered", "sheet", "sheet"]
+    assert [body.mass for body in bodies] == pytest.approx([10, 10, 50, 0.5])

@@ -188,6 +188,14 @@ def test_recording_follows_changes(stack, tmp_path):
     run = abd.Run(tmp_path / "x.abd")
     assert len(run) == 11 and run.body("box 2")["died"] == 6
     assert np.isnan(run[-1].poses[3]).all()
+    done = command("run", tmp_path / "x.abd", "--resume", "-q", "--steps", 12)  # without the body that went
+    assert done.returncode == 0, done.stderr
+    assert abd.Run(tmp_path / "x.abd")[-1].step == 12
+    with stack.copy() as more, more.record(tmp_path / "more.abd"):
+        more.add_body(abd.sphere(0.1), position=(3, 0, 1))
+        more.step(2)
+    done = command("run", tmp_path / "more.abd", "--resume", "-q", "--steps", 12)
+    assert done.returncode == 2 and "a program added it between steps" in done.stderr
     with pytest.raises(abd.ArgumentError, match="steps or time"):
         abd.run(stack, tmp_path / "z.abd")
     assert abd.run(stack, tmp_path / "z.abd", time=0.15, progress=False)[-1].step == 15
@@ -213,6 +221,18 @@ def test_run_warns_of_steps_that_did_not_converge(tmp_path):
     with pytest.warns(UserWarning, match="did not converge"):
         run = abd.run(scene, tmp_path / "x.abd", progress=False)
     assert run.summary["not_converged"] > 0
+
+
+def test_dictionaries(boxes):
+    """A dictionary is a scene everywhere, with NumPy's numbers and arrays; settings are changed as those of files."""
+    scene = {**SCENE, "steps": np.int64(40), "bodies": [dict(body) for body in SCENE["bodies"]]}
+    scene["bodies"][1].update(size=np.array([1, 1, 0.4]), position=np.float32([0, 0, 0.25]))
+    world = abd.load(scene, threads=1)
+    world.step(40)
+    assert np.array_equal(world.poses, boxes[-1].poses)
+    assert abd.load(scene, set={"contact.friction": 0.25}).settings["contact"]["friction"] == 0.25
+    with pytest.raises(abd.ArgumentError, match="a scene has numbers, texts, lists and dictionaries, got {1}"):
+        abd.load({"version": {1}})
 
 
 def test_gallery_and_notes():

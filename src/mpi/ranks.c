@@ -3,6 +3,7 @@
 #include "mpi/ranks.h"
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,12 +18,22 @@ enum { UNIT = 64, SPREAD_UNIT = 1 << 20, SUM_MOST = 256, BRIEF_UNITS = 3 };
 
 static const double AWAKE = 100e-6, ALONE = 2e-3; /* [s] */
 enum { NAP = 20000 };                             /* [ns] */
+enum { LOOKS = 256 };                             /* between two looks at the clock */
 
 typedef struct Header {
   int32_t kind, outcome, body, unused;
   uint64_t units;
   char brief[BRIEF_UNITS * UNIT]; /* a packet that fits in here */
 } Header;
+
+/* What a rank writes and the others of its machine read, in memory that they share. The serial of an exchange is
+ * written last. A rank writes that of the next exchange elsewhere, while others still read this one; and that after the
+ * next only when all have written the next and so have read this one. So each rank has two slots. */
+typedef struct Slot {
+  uint64_t serial;
+  uint64_t size;
+  char bytes[SUM_MOST * sizeof(double) + 48];
+} Slot;
 
 static struct {
   MPI_Comm comm, machine, leaders; /* leaders: MPI_COMM_NULL on the other ranks */
@@ -37,6 +48,8 @@ static struct {
   MPI_Request *request;
   double *sums;
   char *ring;
+  Slot *slot; /* two of each rank; NULL: ranks exchange messages */
+  uint64_t serial;
   AbdMpiReport report;
 } job = {.count = 1};
 
@@ -96,6 +109,8 @@ static void find_machines(void) {
   MPI_Allgather(&leader, 1, MPI_INT, job.machine_of, 1, MPI_INT, job.comm);
 }
 
+static void open_slots(void);
+
 const char *ranks_begin(void) {
   int running = 0, provided;
   if (job.begun) return NULL;
@@ -111,13 +126,17 @@ const char *ranks_begin(void) {
   job.begun = true;
   bool good = reserve(); /* the same on all ranks, or MPI ends them */
   if (good) find_machines();
+  if (good) open_slots();
   return good ? NULL : "memory is out for the ranks of MPI";
 }
+
+static size_t slots_size(void) { return 2 * (size_t)job.count * sizeof(Slot); }
 
 void ranks_end(void) {
   if (!job.begun) return;
   mem_free(job.header), mem_free(job.length), mem_free(job.from), mem_free(job.request), mem_free(job.sums);
   mem_free(job.ring), mem_free(job.kept), mem_free(job.machine_of);
+  if (job.slot) munmap(job.slot, slots_size());
   MPI_Comm_free(&job.machine);
   if (job.leaders != MPI_COMM_NULL) MPI_Comm_free(&job.leaders);
   MPI_Type_free(&job.unit);
@@ -170,24 +189,53 @@ static void gather_rounds(const void *own, size_t own_size, char *all, size_t si
     memcpy(all + size * (size_t)((job.rank + k) % job.count), job.ring + size * (size_t)k, size);
 }
 
-/* A few bytes of each rank to all. In one round if ranks share processors: each round may end a slice of time. */
-static void gather_all(const void *own, void *all, size_t size) {
-  if (!job.crowded) {
-    gather_rounds(own, size, all, size);
-    return;
+/* Looks at a rank's slot until it has this exchange's serial. MPI may have to send what this rank has sent. */
+static void await_slot(const Slot *slot, double *begun) {
+  for (int look = 1; __atomic_load_n(&slot->serial, __ATOMIC_ACQUIRE) != job.serial; look++) {
+    if (look % LOOKS) continue;
+    if (*begun == 0) *begun = clock_now();
+    int found;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job.comm, &found, MPI_STATUS_IGNORE);
+    if (clock_now() - *begun > ALONE) nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
   }
+}
+
+/* By the slots of the ranks. own: at most `size` bytes. */
+static void gather_slots(const void *own, size_t own_size, char *all, size_t size) {
+  double start = clock_now(), begun = 0;
+  Slot *slot = job.slot + (++job.serial % 2) * (uint64_t)job.count;
+  memcpy(slot[job.rank].bytes, own, own_size);
+  slot[job.rank].size = own_size;
+  __atomic_store_n(&slot[job.rank].serial, job.serial, __ATOMIC_RELEASE);
+  for (int k = 0; k < job.count; k++) {
+    int r = (job.rank + k) % job.count;
+    await_slot(&slot[r], &begun);
+    memcpy(all + size * (size_t)r, slot[r].bytes, slot[r].size < size ? slot[r].size : size);
+  }
+  job.report.wait_seconds += clock_now() - start;
+}
+
+/* A few bytes of each rank to all, at most `size`. In one round if ranks share processors: each round may end a slice
+ * of time. */
+static void gather_all(const void *own, size_t own_size, void *all, size_t size) {
+  if (job.slot) gather_slots(own, own_size, all, size);
+  else if (!job.crowded) gather_rounds(own, own_size, all, size);
+  if (job.slot || !job.crowded) return;
   MPI_Request request;
   MPI_Iallgather(own, (int)size, MPI_BYTE, all, (int)size, MPI_BYTE, job.comm, &request);
   finish(request);
 }
 
-/* All headers; false if not all ranks have this kind. */
-static bool meet(Header own) {
-  gather_all(&own, job.header, sizeof own);
+/* All headers, with what is in them after `size` bytes not sent if ranks share memory; false if not all ranks have this
+ * kind. */
+static bool meet_with(Header own, size_t size) {
+  gather_all(&own, job.slot ? size : sizeof own, job.header, sizeof own);
   for (int r = 0; r < job.count; r++)
     if (job.header[r].kind != own.kind) return false;
   return true;
 }
+
+static bool meet(Header own) { return meet_with(own, offsetof(Header, brief)); }
 
 static Outcome left(Outcome own) {
   job.failed = job.rank;
@@ -237,7 +285,7 @@ static bool take_rounds(const Packet *packet, uint64_t units, Packet *all, const
   for (int r = 0; r < job.count; r++) largest = job.kept[r].units > largest ? job.kept[r].units : largest;
   size_t size = largest * UNIT;
   if (job.crowded || size > SUM_MOST * sizeof(double)) return false;
-  gather_rounds(packet->bytes, units ? packet->size : 0, (char *)job.sums, size);
+  gather_all(packet->bytes, units ? packet->size : 0, job.sums, size);
   for (int r = 0; r < job.count; r++)
     memcpy(all->bytes + first[r], (char *)job.sums + size * (size_t)r, job.kept[r].units * UNIT);
   return true;
@@ -246,8 +294,9 @@ static bool take_rounds(const Packet *packet, uint64_t units, Packet *all, const
 Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *packet, Packet *all, size_t *first) {
   uint64_t units = stage_failed(own) ? 0 : units_of(packet);
   Header header = {(int)kind, (int)own.kind, own.body, 0, units, {0}};
-  if (units <= BRIEF_UNITS && units) memcpy(header.brief, packet->bytes, packet->size);
-  if (!meet(header)) return left(own);
+  bool brief = units <= BRIEF_UNITS && units;
+  if (brief) memcpy(header.brief, packet->bytes, packet->size);
+  if (!meet_with(header, offsetof(Header, brief) + (brief ? units * UNIT : 0))) return left(own);
   Outcome outcome = first_failure();
   if (stage_failed(outcome)) return outcome;
   memcpy(job.kept, job.header, (size_t)job.count * sizeof *job.kept); /* more room needs another meeting */
@@ -309,7 +358,7 @@ void ranks_swap(const char *out, const size_t *out_first, char *in, const size_t
 void ranks_sum(double *value, int count) {
   for (int at = 0; at < count; at += SUM_MOST) {
     int part = count - at < SUM_MOST ? count - at : SUM_MOST;
-    gather_all(value + at, job.sums, (size_t)part * sizeof(double));
+    gather_all(value + at, (size_t)part * sizeof(double), job.sums, (size_t)part * sizeof(double));
     for (int k = 0; k < part; k++) {
       value[at + k] = 0;
       for (int r = 0; r < job.count; r++) value[at + k] += job.sums[r * part + k];
@@ -440,29 +489,45 @@ static void *map_file(int file, void *address, size_t size, bool exactly) {
   return NULL;
 }
 
-static Mapping map_leader(size_t size) {
+static Mapping map_leader(size_t size, void *address) {
   Mapping m = {.process = (int)getpid(), .file = memfd_create("abd", MFD_CLOEXEC)};
   bool good = m.file >= 0 && ftruncate(m.file, (off_t)size) == 0;
-  if (good) m.address = map_file(m.file, map_address, size, false);
+  if (good) m.address = map_file(m.file, address, size, false);
   return m;
 }
 
-static void *map_other(const Mapping *m, size_t size) {
+/* there: at the leader's address */
+static void *map_other(const Mapping *m, size_t size, bool there) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/fd/%d", m->process, m->file);
   int file = m->address ? open(path, O_RDWR | O_CLOEXEC) : -1;
-  void *at = map_file(file, m->address, size, true);
+  void *at = map_file(file, there ? m->address : NULL, size, there);
   if (file >= 0) close(file);
   return at;
+}
+
+/* If all ranks are on one machine, each with a processor of its own. */
+static void open_slots(void) {
+  Mapping m = {.file = -1};
+  size_t size = slots_size();
+  if (job.machines > 1 || job.crowded || job.count == 1) return;
+  if (job.rank == 0) m = map_leader(size, NULL);
+  MPI_Bcast(&m, (int)sizeof m, MPI_BYTE, 0, job.comm);
+  void *at = job.rank == 0 ? m.address : map_other(&m, size, false);
+  bool good = at != NULL;
+  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_C_BOOL, MPI_LAND, job.comm);
+  if (job.rank == 0 && m.file >= 0) close(m.file);
+  if (good) job.slot = at;
+  else if (at) munmap(at, size);
 }
 
 bool ranks_map(Arena *arena, size_t size) {
   Mapping m = {0};
   uint64_t length = size;
   MPI_Bcast(&length, 1, MPI_UINT64_T, 0, job.machine);
-  if (job.machine_rank == 0) m = map_leader(length);
+  if (job.machine_rank == 0) m = map_leader(length, map_address);
   MPI_Bcast(&m, (int)sizeof m, MPI_BYTE, 0, job.machine);
-  *arena = (Arena){.size = length, .base = job.machine_rank == 0 ? m.address : map_other(&m, length)};
+  *arena = (Arena){.size = length, .base = job.machine_rank == 0 ? m.address : map_other(&m, length, true)};
   bool good = ranks_agree(arena->base != NULL);
   if (job.machine_rank == 0 && m.file >= 0) close(m.file);
   if (!good) ranks_unmap(arena);

@@ -69,6 +69,29 @@ static void test_some_segments(void **state) {
   segments_destroy(&all);
 }
 
+/* Listed items alone are grouped as if the others had no segment. */
+static void test_listed_items(void **state) {
+  (void)state;
+  Draw d = {5};
+  Segments s = {0}, all = {0};
+  static int of[3000], only[3000], item[3000];
+  for (int round = 0; round < 100; round++) {
+    int items = draw_int(&d, 3000), count = 1 + draw_int(&d, 40), listed = 0;
+    for (int i = 0; i < items; i++) {
+      of[i] = draw_int(&d, 4) ? draw_int(&d, count) : -1, only[i] = -1;
+      if (draw_int(&d, 3)) item[listed++] = i, only[i] = of[i];
+    }
+    assert_true(segments_build(&all, count, items, only));
+    assert_true(segments_build_listed(&s, count, listed, item, of));
+    assert_memory_equal(s.first, all.first, (size_t)(count + 1) * sizeof(int));
+    assert_int_equal(s.chunk_count, all.chunk_count);
+    if (s.first[count]) assert_memory_equal(s.item, all.item, (size_t)s.first[count] * sizeof(int));
+    if (s.chunk_count) assert_memory_equal(s.chunk, all.chunk, (size_t)s.chunk_count * sizeof(Chunk));
+  }
+  segments_destroy(&s);
+  segments_destroy(&all);
+}
+
 /* Visits of a loop: each item once, each chunk once and after all of its items. */
 typedef struct Visits {
   const Segments *segments;
@@ -164,7 +187,7 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_groups), cmocka_unit_test(test_some_segments),
-                                     cmocka_unit_test(test_loops_over_listed), cmocka_unit_test(test_shares),
-                                     cmocka_unit_test(test_out_of_memory)};
+                                     cmocka_unit_test(test_listed_items),  cmocka_unit_test(test_loops_over_listed),
+                                     cmocka_unit_test(test_shares),        cmocka_unit_test(test_out_of_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

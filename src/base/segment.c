@@ -27,18 +27,39 @@ static void cut_chunks(Segments *s) {
     }
 }
 
+static bool reserve(Segments *s, int count, int item_count) {
+  return mem_reserve((void **)&s->first, &s->first_capacity, count + 2, sizeof(int)) &&
+         mem_reserve((void **)&s->item, &s->item_capacity, item_count, sizeof(int)) &&
+         mem_reserve((void **)&s->chunk, &s->chunk_capacity, count + item_count / SEGMENT_CHUNK, sizeof(Chunk));
+}
+
+/* first[k + 2]: the number of items of segment k; then first[k + 1] is where its next item is placed. */
+static void sum_counts(Segments *s) {
+  for (int k = 2; k < s->count + 2; k++) s->first[k] += s->first[k - 1];
+}
+
 bool segments_build(Segments *s, int count, int item_count, const int *of) {
-  if (!mem_reserve((void **)&s->first, &s->first_capacity, count + 2, sizeof(int)) ||
-      !mem_reserve((void **)&s->item, &s->item_capacity, item_count, sizeof(int)) ||
-      !mem_reserve((void **)&s->chunk, &s->chunk_capacity, count + item_count / SEGMENT_CHUNK, sizeof(Chunk)))
-    return false;
+  if (!reserve(s, count, item_count)) return false;
   s->count = count;
   memset(s->first, 0, (size_t)(count + 2) * sizeof(int));
   for (int i = 0; i < item_count; i++)
     if (of[i] >= 0) s->first[of[i] + 2]++;
-  for (int k = 2; k < count + 2; k++) s->first[k] += s->first[k - 1];
+  sum_counts(s);
   for (int i = 0; i < item_count; i++)
     if (of[i] >= 0) s->item[s->first[of[i] + 1]++] = i;
+  cut_chunks(s);
+  return true;
+}
+
+bool segments_build_listed(Segments *s, int count, int item_count, const int *item, const int *of) {
+  if (!reserve(s, count, item_count)) return false;
+  s->count = count;
+  memset(s->first, 0, (size_t)(count + 2) * sizeof(int));
+  for (int j = 0; j < item_count; j++)
+    if (of[item[j]] >= 0) s->first[of[item[j]] + 2]++;
+  sum_counts(s);
+  for (int j = 0; j < item_count; j++)
+    if (of[item[j]] >= 0) s->item[s->first[of[item[j]] + 1]++] = item[j];
   cut_chunks(s);
   return true;
 }

@@ -69,6 +69,8 @@ void segments_for(Segments *segments, int threads, int grain, ParallelBody *item
 
 /* of[i]: the segment of item i, negative if it has none. False if memory is out. */
 bool segments_build(Segments *segments, int count, int item_count, const int *of);
+/* The same for the listed items alone, given in ascending order. */
+bool segments_build_listed(Segments *segments, int count, int item_count, const int *item, const int *of);
 /* The same without chunks, if all items are in some segments, given in ascending order. Only `first` of these and of
  * those after them is set. */
 bool segments_build_some(Segments *segments, int count, int some_count, const int *some, int item_count, const int *of);

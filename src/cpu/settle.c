@@ -35,7 +35,7 @@ static bool find_clusters(Cpu *cpu, Settle *s) {
   settle_number(s);
   s->members = &cpu->cluster_blocks;
   if (!mem_reserve((void **)&cpu->cluster, &cpu->cluster_capacity, s->count, sizeof(Cluster)) ||
-      !segments_build(s->members, s->count, blocks, s->of) ||
+      !segments_build_listed(s->members, s->count, cpu->model->moving_count, cpu->model->moving, s->of) ||
       !mem_reserve((void **)&cpu->cluster_chunk, &cpu->cluster_chunk_capacity, s->members->chunk_count,
                    sizeof(SettleChunk)))
     return false;

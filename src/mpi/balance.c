@@ -291,6 +291,7 @@ bool part_set_owners(Part *s, int *owner) {
   if (!ranks_spread(&bytes, &size)) return false;
   for (int k = 0; k < m->moving_count; k++) s->owner[m->moving[k]] = ((int *)bytes)[k];
   if (s->rank) free(bytes);
+  s->listed = false;
   return true;
 }
 

@@ -177,6 +177,7 @@ static void list_own(Part *s) {
     if (s->own[i]) s->own_body[s->own_count++] = i;
     if (s->own[i] || s->owner[i] < 0) s->known[s->domain.known_count++] = i;
   }
+  s->listed = true;
 }
 
 /* Rank 0 divides. */
@@ -207,6 +208,7 @@ static bool take_shares(Part *s, const State *state) {
     if (s->owner[i] != shares->body[i].rank || (m->body[i].slot >= 0) != (s->owner[i] >= 0)) return false;
     s->load[i] = shares->body[i].load;
   }
+  s->listed = false;
   s->since_division = shares->steps;
   s->divisions = shares->divisions;
   return s->divided = true;
@@ -219,7 +221,7 @@ static Outcome part_begin(void *self, Cpu *cpu) {
   Outcome outcome = ranks_meet(MEET_BEGIN, stage_done()); /* all ranks of a new division are here */
   if (!stage_failed(outcome) && !s->divided) outcome = stage_from(divide_first(s, cpu->work.state));
   if (stage_failed(outcome)) return outcome;
-  list_own(s);
+  if (!s->listed) list_own(s);
   for (int k = 0; k < s->own_count; k++) s->acts[s->own_body[k]] = false;
   s->waited = ranks_waited();
   s->view = *s->model;

@@ -56,7 +56,7 @@ typedef struct Part {
   int *label;
   int *shared; /* islands that several ranks share */
   int shared_count, shared_capacity;
-  bool divided;
+  bool divided, listed; /* the own bodies are those of this division */
   /* The halo in the order in which it is received, by rank and then by body; and the own bodies that others have in
    * theirs, in the order in which they are sent. Those of rank r are first[r] up to first[r + 1]. */
   int *halo_by_rank, *sent;

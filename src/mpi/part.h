@@ -14,6 +14,15 @@ typedef struct Coupling {
   double block[144];
 } Coupling;
 
+/* Conjugate gradients of one island that ranks share and couple. */
+typedef struct GradientPart {
+  int root;          /* of the island */
+  bool goes_on;      /* it has not converged */
+  double energy;     /* b . M^-1 b of Newton's right-hand side */
+  double rho, alpha; /* r . z; length of the last step, 0 before the first */
+  double beta;
+} GradientPart;
+
 /* Conjugate gradients over the unknowns at the borders of ranks. */
 typedef struct Gradients {
   Coupling *coupling;
@@ -28,9 +37,14 @@ typedef struct Gradients {
   int *index; /* scratch: by body that is sent or received in an exchange with all neighbours */
   int index_capacity;
   size_t *byte_out, *byte_in; /* of each rank: its first byte */
-  double energy;              /* b . M^-1 b of Newton's right-hand side */
   BlockSubset subset;         /* the border */
-  double *vector;             /* VECTORS of the border's size, then the right-hand side */
+  GradientPart *part;         /* those of all ranks, by root */
+  int part_count, part_capacity;
+  int *part_of; /* by column: index of its part, -1 if it has none */
+  int part_of_capacity;
+  double *sum; /* products of each part, then those that are exchanged */
+  int sum_capacity;
+  double *vector; /* VECTORS of the border's size, then the right-hand side */
   int vector_capacity;
 } Gradients;
 

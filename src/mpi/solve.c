@@ -7,7 +7,10 @@
  * and a solve visits the columns of the factor between them and the roots. The solution is M^-1 (b + g), with the sum g
  * of the steps in terms of residuals. In the form of Chronopoulos and Gear an iteration is one such solve, one exchange
  * with the neighbours, one product with C and one sum over all ranks. Islands of one rank alone need no iteration: the
- * factor solves them. Sums run in the order of the ranks. Tested by tests/cli/ranks.sh. */
+ * factor solves them. Each other island has its own step lengths and its own end, because islands near their minima
+ * have small steps beside those of others; only the exchanges are common. Sums run in the order of the ranks. Tested by
+ * tests/cli/ranks.sh. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/assembly.h"
@@ -15,11 +18,12 @@
 #include "mpi/part.h"
 #include "mpi/petsc.h"
 
-enum { ITERATIONS = 1000, VECTORS = 6 };
+enum { ITERATIONS = 1000, VECTORS = 6, SUMS = 3 };
 
 void gradients_destroy(Gradients *g) {
   mem_free(g->coupling), mem_free(g->border), mem_free(g->place), mem_free(g->vector);
   mem_free(g->sent), mem_free(g->index), mem_free(g->byte_out), mem_free(g->byte_in);
+  mem_free(g->part), mem_free(g->part_of), mem_free(g->sum);
   block_subset_free(&g->subset);
   memset(g, 0, sizeof *g);
 }
@@ -136,22 +140,71 @@ static bool prepare(Part *s) {
          part_reserve_swap(s, sizeof(Affine));
 }
 
+/* ---- islands ---- */
+
+static int root_of(const Part *s, int column) {
+  const Islands *islands = s->cpu->islands;
+  return islands->island[islands->of[s->cpu->system.body[column]]].root;
+}
+
+/* Those of own bodies with couplings. */
+static bool put_roots(Part *s) {
+  const Gradients *g = &s->gradients;
+  if (!part_open(s)) return false;
+  for (int k = 0; k < g->border_count; k++) {
+    int root = root_of(s, g->border[k]);
+    if (k && root == root_of(s, g->border[k - 1])) continue;
+    if (!part_put(s, &root, sizeof root)) return false;
+  }
+  return true;
+}
+
+static int compare_parts(const void *x, const void *y) {
+  const GradientPart *a = x, *b = y;
+  return a->root - b->root;
+}
+
+/* The islands that ranks couple, of all ranks; each one once. */
+static bool list_parts(Part *s) {
+  Gradients *g = &s->gradients;
+  int count = 0;
+  if (!mem_reserve((void **)&g->part, &g->part_capacity, (int)(s->first[s->count] / sizeof(int)), sizeof *g->part))
+    return false;
+  for (PartReader in = {.rank = -1}; part_next(s, &in);) {
+    g->part[count] = (GradientPart){0};
+    part_take(&in, &g->part[count++].root, sizeof(int));
+  }
+  if (count > 1) qsort(g->part, (size_t)count, sizeof *g->part, compare_parts);
+  g->part_count = 0;
+  for (int k = 0; k < count; k++)
+    if (!k || g->part[k].root != g->part[k - 1].root) g->part[g->part_count++] = g->part[k];
+  return mem_reserve((void **)&g->sum, &g->sum_capacity, 2 * SUMS * g->part_count, sizeof(double));
+}
+
+static int find_part(const Gradients *g, int root) {
+  const GradientPart *p =
+      g->part_count ? bsearch(&(GradientPart){.root = root}, g->part, (size_t)g->part_count, sizeof *p, compare_parts)
+                    : NULL;
+  return p ? (int)(p - g->part) : -1;
+}
+
+static bool set_parts(Part *s) {
+  Gradients *g = &s->gradients;
+  const Cpu *cpu = s->cpu;
+  int columns = cpu->system.column_count;
+  if (!list_parts(s) || !mem_reserve((void **)&g->part_of, &g->part_of_capacity, columns, sizeof(int))) return false;
+  for (int c = 0; c < columns; c++) {
+    bool shared = cpu->islands->island[cpu->islands->of[cpu->system.body[c]]].shared;
+    g->part_of[c] = shared ? find_part(g, root_of(s, c)) : -1;
+  }
+  return true;
+}
+
 /* ---- vectors ---- */
 
 static double dot_own(const double *a, const double *b, int n) {
   double sum = 0;
   for (int i = 0; i < n; i++) sum += a[i] * b[i];
-  return sum;
-}
-
-/* a . b over the islands that several ranks share. */
-static double dot_shared(const Part *s, const double *a, const double *b) {
-  const Cpu *cpu = s->cpu;
-  double sum = 0;
-  for (int k = 0; k < cpu->active_count; k++) {
-    int at = cpu->system.column_at[cpu->system.column[cpu->active[k]]];
-    if (cpu->islands->island[cpu->islands->of[cpu->active[k]]].shared) sum += dot_own(a + at, b + at, 12);
-  }
   return sum;
 }
 
@@ -182,40 +235,93 @@ typedef struct Iteration {
   int n;                            /* unknowns of the border */
   double *r, *z, *az, *ap, *gp, *g; /* p = M^-1 gp; the solution is M^-1 (b + g) */
   double *b;                        /* all own unknowns */
-  double energy;                    /* b . M^-1 b of this rank */
-  double rho, alpha;                /* r . z; length of the last step, 0 before the first */
+  double *x;                        /* M^-1 b */
 } Iteration;
 
-typedef struct Products {
-  double rz, zaz, energy;
-} Products;
+/* What is summed for each part. */
+enum { SUM_RZ, SUM_ZAZ, SUM_ENERGY };
 
-/* z = M^-1 r, A z = r + C z, and products of z. */
-static Products precondition(Iteration *it) {
+/* Adds b . M^-1 b of this rank. */
+static void add_energies(const Iteration *it, double *sum) {
+  const Part *s = it->part;
+  const System *system = &s->cpu->system;
+  for (int c = 0; c < system->column_count; c++) {
+    int p = s->gradients.part_of[c], at = system->column_at[c];
+    if (p >= 0) sum[SUMS * p + SUM_ENERGY] += dot_own(it->b + at, it->x + at, 12);
+  }
+}
+
+/* Over all ranks: those of parts that go on, after the first time without the energy. */
+static void sum_parts(const Gradients *g, bool first) {
+  int sums = first ? SUMS : SUM_ENERGY, count = 0;
+  double *packed = g->sum + SUMS * g->part_count;
+  for (int p = 0; p < g->part_count; p++)
+    for (int k = 0; k < sums && (first || g->part[p].goes_on); k++) packed[count++] = g->sum[SUMS * p + k];
+  ranks_sum(packed, count);
+  count = 0;
+  for (int p = 0; p < g->part_count; p++)
+    for (int k = 0; k < sums && (first || g->part[p].goes_on); k++) g->sum[SUMS * p + k] = packed[count++];
+}
+
+/* z = M^-1 r, A z = r + C z, and products of z by part. */
+static void precondition(Iteration *it, bool first) {
   Part *s = it->part;
-  block_cholesky_solve_subset(s->cpu->system.solver, &s->gradients.subset, it->r, it->z);
+  const Gradients *g = &s->gradients;
+  block_cholesky_solve_subset(s->cpu->system.solver, &g->subset, it->r, it->z);
   send_vector(s, it->z);
   if (it->n) memcpy(it->az, it->r, (size_t)it->n * sizeof(double));
   add_couplings(s, 1, it->az);
-  double sum[3] = {dot_own(it->r, it->z, it->n), dot_own(it->z, it->az, it->n), it->energy};
-  ranks_sum(sum, 3);
-  return (Products){sum[0], sum[1], sum[2]};
+  memset(g->sum, 0, (size_t)(SUMS * g->part_count) * sizeof(double));
+  for (int k = 0; k < g->border_count; k++) {
+    double *sum = g->sum + SUMS * g->part_of[g->border[k]];
+    sum[SUM_RZ] += dot_own(it->r + 12 * k, it->z + 12 * k, 12);
+    sum[SUM_ZAZ] += dot_own(it->z + 12 * k, it->az + 12 * k, 12);
+  }
+  if (first) add_energies(it, g->sum);
+  sum_parts(g, first);
 }
 
-/* One step along p. False if A is not positive along p. */
-static bool advance(Iteration *it, const Products *sum) {
-  double beta = it->alpha > 0 ? sum->rz / it->rho : 0;
-  double curvature = it->alpha > 0 ? sum->zaz - beta * sum->rz / it->alpha : sum->zaz;
+/* The length of a step of one part. False if A is not positive along p. */
+static bool choose_length(GradientPart *p, const double *sum) {
+  double rz = sum[SUM_RZ], zaz = sum[SUM_ZAZ];
+  p->beta = p->alpha > 0 ? rz / p->rho : 0;
+  double curvature = p->alpha > 0 ? zaz - p->beta * rz / p->alpha : zaz;
   if (!(curvature > 0)) return false;
-  it->rho = sum->rz;
-  it->alpha = sum->rz / curvature;
-  for (int i = 0; i < it->n; i++) {
-    it->gp[i] = it->r[i] + beta * it->gp[i];
-    it->ap[i] = it->az[i] + beta * it->ap[i];
-    it->g[i] += it->alpha * it->gp[i];
-    it->r[i] -= it->alpha * it->ap[i];
-  }
+  p->rho = rz;
+  p->alpha = rz / curvature;
   return true;
+}
+
+/* The solution of a part is M^-1 b. */
+static void drop_part(Iteration *it, int part) {
+  const Gradients *g = &it->part->gradients;
+  for (int k = 0; k < g->border_count; k++)
+    if (g->part_of[g->border[k]] == part) memset(it->g + 12 * k, 0, 12 * sizeof(double));
+}
+
+/* Chooses the lengths of the parts that go on. False if one of them is not positive definite. */
+static bool choose_lengths(Iteration *it) {
+  Gradients *g = &it->part->gradients;
+  bool good = true;
+  for (int p = 0; p < g->part_count; p++) {
+    if (!g->part[p].goes_on || choose_length(&g->part[p], g->sum + SUMS * p)) continue;
+    good = g->part[p].goes_on = false;
+    drop_part(it, p);
+  }
+  return good;
+}
+
+/* One step along p of the parts that go on. */
+static void advance(Iteration *it) {
+  const Gradients *g = &it->part->gradients;
+  for (int i = 0; i < it->n; i++) {
+    const GradientPart *p = &g->part[g->part_of[g->border[i / 12]]];
+    if (!p->goes_on) continue;
+    it->gp[i] = it->r[i] + p->beta * it->gp[i];
+    it->ap[i] = it->az[i] + p->beta * it->ap[i];
+    it->g[i] += p->alpha * it->gp[i];
+    it->r[i] -= p->alpha * it->ap[i];
+  }
 }
 
 /* right: b, then M^-1 b. The residual is -C M^-1 b. */
@@ -229,11 +335,11 @@ static Iteration first_guess(Part *s, double *right) {
   if (n) memset(v, 0, (size_t)n * VECTORS * sizeof(double));
   if (all) memcpy(it.b, right, (size_t)all * sizeof(double));
   block_cholesky_solve(system->solver, right, right);
-  it.energy = dot_shared(s, it.b, right);
+  it.x = right;
   for (int k = 0; k < g->border_count; k++)
     memcpy(it.z + 12 * (size_t)k, right + system->column_at[g->border[k]], sizeof(Affine));
-  send_vector(s, it.z);
-  add_couplings(s, -1, it.r);
+  if (g->part_count) send_vector(s, it.z);
+  if (g->part_count) add_couplings(s, -1, it.r);
   return it;
 }
 
@@ -245,20 +351,41 @@ static void last_solve(const Iteration *it, double *right) {
   block_cholesky_solve(system->solver, right, right);
 }
 
-/* right: b, then the solution. False if A is not positive definite: it is M^-1 b then, a descent direction. A
- * correction of Newton's step needs no smaller error than the step has. */
-static bool iterate(Part *s, double *right, int *iterations) {
-  Iteration it = first_guess(s, right);
-  Products sum = precondition(&it);
-  double *newton = &s->gradients.energy;
-  *newton = s->cpu->corrects ? most(*newton, sum.energy) : sum.energy;
-  double end = *newton * RANKS_TOLERANCE * RANKS_TOLERANCE;
-  bool good = true;
-  for (*iterations = 0; good && *iterations < ITERATIONS && sum.rz > end; ++*iterations) {
-    good = advance(&it, &sum);
-    if (good) sum = precondition(&it);
+/* A correction of Newton's step needs no smaller error than the step has. */
+static void begin_parts(const Part *s) {
+  const Gradients *g = &s->gradients;
+  for (int p = 0; p < g->part_count; p++) {
+    double energy = g->sum[SUMS * p + SUM_ENERGY], before = s->cpu->corrects ? g->part[p].energy : 0;
+    g->part[p] = (GradientPart){.root = g->part[p].root, .goes_on = true, .energy = most(before, energy)};
   }
-  if (good && *iterations) last_solve(&it, right);
+}
+
+/* Whether any part goes on. */
+static bool judge_parts(const Gradients *g) {
+  bool any = false;
+  for (int p = 0; p < g->part_count; p++) {
+    double end = g->part[p].energy * RANKS_TOLERANCE * RANKS_TOLERANCE;
+    any |= g->part[p].goes_on &= g->sum[SUMS * p + SUM_RZ] > end;
+  }
+  return any;
+}
+
+/* right: b, then the solution. False if A is not positive definite in an island: it is M^-1 b there, a descent
+ * direction. */
+static bool iterate(Part *s, double *right, int *iterations) {
+  const Gradients *g = &s->gradients;
+  Iteration it = first_guess(s, right);
+  bool good = true;
+  *iterations = 0;
+  if (!g->part_count) return true;
+  precondition(&it, true);
+  begin_parts(s);
+  for (; *iterations < ITERATIONS && judge_parts(g); ++*iterations) {
+    good &= choose_lengths(&it);
+    advance(&it);
+    precondition(&it, false);
+  }
+  if (*iterations) last_solve(&it, right);
   return good;
 }
 
@@ -287,8 +414,9 @@ static bool iterate_by_petsc(Part *s, double *right, int *iterations) {
 
 Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised) {
   Part *s = self;
-  Outcome own = pivots < 0 ? stage_not_finite(-1) : stage_from(cpu->corrects || prepare(s));
-  Outcome outcome = ranks_meet(MEET_SOLVE, own);
+  Outcome own = pivots < 0 ? stage_not_finite(-1) : stage_from(cpu->corrects || (prepare(s) && put_roots(s)));
+  Outcome outcome = cpu->corrects ? ranks_meet(MEET_SOLVE, own) : part_share(s, MEET_SOLVE, own);
+  if (!stage_failed(outcome) && !cpu->corrects) outcome = ranks_meet(MEET_SOLVE, stage_from(set_parts(s)));
   if (stage_failed(outcome)) return outcome;
   for (int k = 0; !cpu->corrects && k < cpu->active_count; k++) s->acts[cpu->active[k]] = true;
   int iterations;

@@ -10,6 +10,7 @@
 
 #include "contact/broad.h"
 #include "contact/cache.h"
+#include "contact/term.h"
 #include "kernel/barrier.h"
 #include "kernel/friction.h"
 #include "posed.h"
@@ -268,6 +269,17 @@ static void add_fading(double h[24][24], const Pair *p, const Contact *c, const 
     for (int j = 0; j < 8; j++) put_block(h, i, j, 2 * factor * y[i] * y[j], &k);
 }
 
+/* What contacts of negative weight leave of the stiffness along n: weighted by the squared cosines of normals. */
+static double relief_along(const Pair *p, const ContactScene *scene, Vec3 n) {
+  double positive = 0, negative = 0;
+  for (int i = 0; i < p->acting; i++) {
+    const Contact *c = &pair_contacts(p, scene)[i];
+    double cosine = dot(c->normal, n), k = c->weight * barrier_d2(c->gap / scene->range) * cosine * cosine;
+    *(k < 0 ? &negative : &positive) += fabs(k);
+  }
+  return fmax(1 - negative / positive, 0.1);
+}
+
 /* Sum of the contacts' and friction points' springs, each by itself. */
 static void springs(const Pair *p, const ContactScene *scene, const Affine q[2], double h[24][24]) {
   memset(h, 0, 24 * sizeof *h);
@@ -279,7 +291,8 @@ static void springs(const Pair *p, const ContactScene *scene, const Affine q[2],
       k = sym3_add_outer(sym3_add_outer((Sym3){1, 1, 1, 0, 0, 0}, -1, c->normal), -1, c->along);
       add_spring(h, &k, factor * barrier_d1(y) / c->distance, c->ya, c->yb);
     } else {
-      add_spring(h, &k, factor * barrier_d2(y) / scene->range, c->ya, c->yb);
+      double part = c->weight > 0 ? relief_along(p, scene, c->normal) : 1;
+      add_spring(h, &k, part * factor * barrier_d2(y) / scene->range, c->ya, c->yb);
     }
     if (c->mollifier_d1 > 0) add_fading(h, p, c, q, p->stiffness * barrier(c->gap / scene->range) * c->mollifier_d1);
   }
@@ -600,6 +613,27 @@ static void test_least_stretch_is_a_lower_bound(void **state) {
   }
 }
 
+/* A contact of weight 1 and one of a negative weight, whose normals have the given cosine: what is left of the
+ * stiffness of the first one along its normal. */
+static double stiffness_left(double weight, double cosine) {
+  Contact c[2] = {{.weight = 1, .slope = -1, .curvature = 4, .normal = {1, 0, 0}},
+                  {.weight = weight, .slope = -1, .curvature = 4, .normal = {cosine, sqrt(1 - cosine * cosine), 0}}};
+  Relief relief = relief_zero();
+  for (int i = 0; i < 2; i++) relief_add(&relief, &c[i]);
+  Term with = contact_term(&c[0], 3, 0.5, &relief), without = contact_term(&c[0], 3, 0.5, NULL);
+  assert_true(norm(sub(with.force, without.force)) == 0);
+  return with.stiffness.xx / without.stiffness.xx;
+}
+
+static void test_negative_weights_relieve_the_others(void **state) {
+  (void)state;
+  assert_true(fabs(stiffness_left(-0.5, 1) - 0.5) < 1e-15);
+  assert_true(fabs(stiffness_left(-0.5, 0.5) - 0.875) < 1e-15);
+  assert_true(stiffness_left(-0.5, 0) == 1);
+  assert_true(fabs(stiffness_left(-0.95, 1) - 0.1) < 1e-15); /* the matrix stays positive */
+  assert_true(fabs(stiffness_left(-2, 1) - 0.1) < 1e-15);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_query_equals_a_double_loop),
@@ -608,6 +642,7 @@ int main(void) {
       cmocka_unit_test(test_gradient_of_barrier_and_friction),
       cmocka_unit_test(test_rolling_and_spinning),
       cmocka_unit_test(test_gradient_of_nearly_parallel_edges),
+      cmocka_unit_test(test_negative_weights_relieve_the_others),
       cmocka_unit_test(test_broad_phase_equals_all_pairs),
       cmocka_unit_test(test_body_box_holds_the_body),
       cmocka_unit_test(test_least_stretch_is_a_lower_bound),

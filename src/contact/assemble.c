@@ -25,7 +25,9 @@ typedef struct Assembly {
   Side side[2];      /* of a pair with a soft side */
   bool summed;       /* a side is stiff: the springs are added to the moments */
   MomentBatch batch; /* of the stiff sides */
-  Spring *spring;    /* the next one */
+  Relief relief;
+  bool relieved;  /* two stiff bodies and a negative weight */
+  Spring *spring; /* the next one */
 } Assembly;
 
 /* ---- ends ---- */
@@ -150,7 +152,7 @@ INLINE void add_contact(bool soft, Assembly *s, const Contact *c, const Friction
   int va[3], vb[3];
   if (soft) pair_corners(s->pair, s->scene, c, va, vb);
   const End a = make_end(soft, &s->side[0], 1, c->ya, va, c->wa), b = make_end(soft, &s->side[1], 1, c->yb, vb, c->wb);
-  Term t = contact_term(c, s->pair->stiffness, s->scene->range);
+  Term t = contact_term(c, s->pair->stiffness, s->scene->range, !soft && s->relieved ? &s->relief : NULL);
   if (friction) {
     const Term rubbing = friction_term(friction, s->scene->friction_eps);
     join(&t, &rubbing);
@@ -198,8 +200,19 @@ static bool reserve(Assembly *s, Pair *p) {
   return !p->soft || (s->spring = pool_extend(&store->spring, &p->spring, spring_count(p, s->scene)));
 }
 
+/* Contacts of soft sides act on vertices of their own. */
+static void find_relief(Assembly *s, const Contact *contact) {
+  int i = 0, count = s->pair->acting;
+  while (i < count && contact[i].weight >= 0) i++;
+  s->relieved = i < count;
+  if (!s->relieved) return;
+  s->relief = relief_zero();
+  for (i = 0; i < count; i++) relief_add(&s->relief, &contact[i]);
+}
+
 INLINE void add_all(bool soft, Assembly *s, const Affine *qa, const Affine *qb) {
   const Contact *contact = pair_contacts(s->pair, s->scene);
+  if (!soft) find_relief(s, contact);
   const FrictionPoint *friction = pair_friction(s->pair, s->scene);
   int f = 0, points = s->pair->friction.count; /* in the order of their contacts */
   for (int i = 0; i < s->pair->acting; i++) {

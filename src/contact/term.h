@@ -4,6 +4,7 @@
 #define ABD_CONTACT_TERM_H
 
 #include "contact/item.h"
+#include "kernel/constant.h"
 #include "kernel/friction.h"
 
 /* A spring's force on a, and its stiffness times a factor. */
@@ -13,15 +14,42 @@ typedef struct Term {
   Sym3 stiffness;
 } Term;
 
+/* Sums of |weight| b'' n n^T over a pair's contacts of positive and of negative weights. */
+typedef struct Relief {
+  Sym3 positive, negative;
+} Relief;
+
+KERNEL Relief relief_zero(void) {
+  Relief r;
+  r.positive = r.negative = sym3_zero();
+  return r;
+}
+
+KERNEL void relief_add(Relief *r, const Contact *c) {
+  double k = c->weight * c->curvature;
+  if (k < 0) r->negative = sym3_add_outer(r->negative, -k, c->normal);
+  else r->positive = sym3_add_outer(r->positive, k, c->normal);
+}
+
+/* What negative weights leave of the stiffness along a normal of a positive one. */
+KERNEL double relief_part(const Relief *r, Vec3 n) {
+  double all = dot(n, sym3_mul_vec(r->positive, n)), part = 1 - dot(n, sym3_mul_vec(r->negative, n)) / all;
+  return part > RELIEF_LEAST ? part : RELIEF_LEAST;
+}
+
 /* The barrier's K is the Gauss-Newton b'' n n^T. Of a negative weight it is the other part of the Hessian, which is
- * positive then: the turning normal. stiffness: the pair's. */
-KERNEL Term contact_term(const Contact *c, double stiffness, double range) {
+ * positive then: the turning normal. What it would take off along its own normal is taken off the K of the pair's
+ * contacts of positive weight with normals like it. stiffness: the pair's. relief: NULL = no weight is negative. */
+KERNEL Term contact_term(const Contact *c, double stiffness, double range, const Relief *relief) {
   double k = stiffness * c->weight / range;
   Term t;
   t.force = scale(k * c->slope, c->normal);
   t.factor = 1;
-  t.stiffness = sym3_add_outer(sym3_zero(), k * c->curvature / range, c->normal);
-  if (k >= 0) return t;
+  if (k >= 0) {
+    double part = relief && k > 0 ? relief_part(relief, c->normal) : 1;
+    t.stiffness = sym3_add_outer(sym3_zero(), part * k * c->curvature / range, c->normal);
+    return t;
+  }
   double f = k * c->slope / c->distance;
   Sym3 all = {f, f, f, 0, 0, 0};
   t.stiffness = sym3_add_outer(sym3_add_outer(all, -f, c->normal), -f, c->along);

@@ -556,8 +556,35 @@ KERNEL void moments_gather(const double *spring, int count, int sums, int lane, 
   lane_sync();
 }
 
+/* The relief of a pair's contacts; false if no weight is negative. */
+KERNEL bool moment_relief(const MomentArrays *s, const MomentTask *k, int lane, Relief *relief) {
+  bool negative = false;
+  *relief = relief_zero();
+  for (int i = lane; i < k->count; i += LANES) {
+    const Contact *c = &s->contact[s->index[k->first + i]];
+    negative |= c->weight < 0;
+    relief_add(relief, c);
+  }
+  int count;
+  lane_rank(negative, lane, &count);
+  if (count == 0) return false;
+  Sym3 *sums[2] = {&relief->positive, &relief->negative};
+  for (int i = 0; i < 2; i++) {
+    Sym3 *m = sums[i];
+    m->xx = lane_sum(m->xx);
+    m->yy = lane_sum(m->yy);
+    m->zz = lane_sum(m->zz);
+    m->xy = lane_sum(m->xy);
+    m->xz = lane_sum(m->xz);
+    m->yz = lane_sum(m->yz);
+  }
+  return true;
+}
+
 KERNEL void moment_task(const MomentArrays *s, int task, int lane, double *scratch) {
   const MomentTask *k = &s->task[task];
+  Relief relief;
+  bool relieved = moment_relief(s, k, lane, &relief);
   double sum[(MOMENT_SUMS + LANES - 1) / LANES], *own = scratch + SPRING_NUMBERS * lane;
   PointRange points = points_of(s->points, k->points);
   for (int m = 0; m < (MOMENT_SUMS + LANES - 1) / LANES; m++) sum[m] = 0;
@@ -565,7 +592,7 @@ KERNEL void moment_task(const MomentArrays *s, int task, int lane, double *scrat
     int left = k->count - base, rounds = left < LANES ? left : LANES, softened, rank;
     const Contact *c = lane < left ? &s->contact[s->index[k->first + base + lane]] : NULL;
     if (c) {
-      Term t = contact_term(c, k->stiffness, s->range);
+      Term t = contact_term(c, k->stiffness, s->range, relieved ? &relief : NULL);
       spring_put(own, t.force, neg(t.force), 1, &t.stiffness, 1, c->ya, c->yb);
     }
     moments_gather(scratch, rounds, MOMENT_SUMS, lane, sum);

@@ -19,6 +19,8 @@
 #define SNAP_WEIGHT 1e-9
 /* [ranges] Edge-edge stencils of vertices with shorter edges are all counted. test_merge */
 #define SHARE_LENGTH 2.0
+/* [1] What contacts of negative weight leave at least of the stiffness of the others along a normal. test_contact */
+#define RELIEF_LEAST 0.1
 /* [m/h^2 at y = 1/2] A contact stops what enters the range within a step. test_constant_barrier */
 #define BARRIER_INERTIAS 40.0
 /* [weights at -b' = 1] A body rests near the edge of the range. test_constant_barrier */

@@ -469,8 +469,10 @@ typedef struct MomentTask {
   double factor[FRICTION_WAYS]; /* load over the normal force */
 } MomentTask;
 
-/* Sums of a pair's springs: gradients of both bodies, then the entries aa, bb, ab of Moments, six numbers each. */
+/* Sums of a pair's springs: gradients of both bodies, then the entries aa and bb of Moments, six numbers each, then
+ * those of ab, MOMENT_NODES of each of the six numbers: conjugate gradients read them as they are (PcgMatrix). */
 enum { MOMENT_SUMS = 24 + 36 * 6, MOMENT_GB = 12, MOMENT_AA = 24, MOMENT_BB = 24 + 60, MOMENT_AB = 24 + 120 };
+enum { MOMENT_NODES = 16 };
 
 typedef struct MomentArrays {
   const MomentTask *task;
@@ -497,13 +499,15 @@ KERNEL void moment_factors(int n, int factor[3]) {
     factor[2] = SPRING_ONE;
     return;
   }
-  int entry = (n - MOMENT_AA) / 6, i = 0, j = 0;
-  factor[0] = SPRING_K + (n - MOMENT_AA) % 6;
-  if (entry >= 20) {
-    factor[1] = SPRING_A + (entry - 20) / 4;
-    factor[2] = SPRING_B + (entry - 20) % 4;
+  if (n >= MOMENT_AB) {
+    int nodes = (n - MOMENT_AB) % MOMENT_NODES;
+    factor[0] = SPRING_K + (n - MOMENT_AB) / MOMENT_NODES;
+    factor[1] = SPRING_A + nodes / 4;
+    factor[2] = SPRING_B + nodes % 4;
     return;
   }
+  int entry = (n - MOMENT_AA) / 6, i = 0, j = 0;
+  factor[0] = SPRING_K + (n - MOMENT_AA) % 6;
   int at = entry % 10, weight = entry < 10 ? SPRING_A : SPRING_B;
   while ((i + 1) * (i + 2) / 2 <= at) i++;
   j = at - i * (i + 1) / 2;
@@ -625,9 +629,13 @@ typedef struct MatrixArrays {
 } MatrixArrays;
 
 /* Number (r, c) of the block that a symmetric 3x3 per two nodes fills. entry: of nodes (i, j). */
+KERNEL int moment_place(int r, int c) { return r == c ? r : r + c + 2; } /* xx yy zz xy xz yz */
 KERNEL double moment_number(const double *sum, int entry, int r, int c) {
-  int place = r == c ? r : r + c + 2; /* xx yy zz xy xz yz */
-  return sum[MOMENT_AA + 6 * entry + place];
+  return sum[MOMENT_AA + 6 * entry + moment_place(r, c)];
+}
+/* The same between the bodies, for node i of a and j of b. */
+KERNEL double moment_between(const double *sum, int i, int j, int r, int c) {
+  return sum[MOMENT_AB + MOMENT_NODES * moment_place(r, c) + 4 * i + j];
 }
 
 KERNEL int moment_triangle(int i, int j) { return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; }
@@ -637,7 +645,7 @@ KERNEL void matrix_item(const MatrixArrays *s, int item) {
   int i = row / 3, r = row % 3, j = column / 3, c = column % 3;
   if (what >= 0) {
     const double *sum = s->moments + (size_t)MOMENT_SUMS * (what / 2);
-    s->value[item] = -moment_number(sum, 20 + (what % 2 ? 4 * j + i : 4 * i + j), r, c);
+    s->value[item] = -(what % 2 ? moment_between(sum, j, i, r, c) : moment_between(sum, i, j, r, c));
     return;
   }
   int own = -1 - what;
@@ -684,7 +692,7 @@ KERNEL void strength_task(const StrengthArrays *s, int t, int lane, double *scra
   (void)scratch;
   for (int k = lane; k < 144 && row[0] >= 0 && row[1] >= 0; k += LANES) {
     int i = k % 12, j = k / 12;
-    double x = moment_number(sum, 20 + 4 * (i / 3) + j / 3, i % 3, j % 3);
+    double x = moment_between(sum, i / 3, j / 3, i % 3, j % 3);
     part +=
         x * x / (s->value[(size_t)144 * s->first[row[0]] + 13 * i] * s->value[(size_t)144 * s->first[row[1]] + 13 * j]);
   }

@@ -8,7 +8,9 @@
  * they are computed anew.
  *
  * The rows of a thread block stay in its multiprocessor: vectors, and as many blocks of inverses and entries of the
- * matrix as fit into shared memory. Only m and the sums of chunks go through the GPU's memory.
+ * matrix as fit into shared memory. Only m and the sums of chunks go through the GPU's memory. A large matrix is read
+ * from there in every iteration, as few bytes as possible: blocks between two bodies are those of their pair, 96 numbers
+ * for both of its entries.
  *
  * There is no counter of thread blocks that wait. Each number of a chunk's sums has the number of the wait in its two
  * lowest bits, and a thread block polls the sums of the components that it has rows of. They come with the wait, and
@@ -61,11 +63,14 @@ typedef struct Rows {
   const PcgStrip *strip;    /* per row */
   const double *value;      /* of the kept entries */
   const int *column;        /* of all entries */
-  double2 *term;            /* per row: its part of gamma and delta */
-  Iteration *iteration;     /* per chunk */
-  int *chunk_of;            /* per row: its chunk, from 0 on */
-  int *row_entry;           /* [count + 1] entries of a row, from the thread block's first on */
-  double *even, *odd;       /* `shown` of Arrays; in shared memory if there is one thread block */
+  const int *couple;        /* the same, with a factor; `value` then has diagonal blocks, of the first `kept` rows, */
+  const double *pair;       /* and this those of the first `pairs_kept` entries that are not on the diagonal */
+  int pairs_kept;
+  double2 *term;        /* per row: its part of gamma and delta */
+  Iteration *iteration; /* per chunk */
+  int *chunk_of;        /* per row: its chunk, from 0 on */
+  int *row_entry;       /* [count + 1] entries of a row, from the thread block's first on */
+  double *even, *odd;   /* `shown` of Arrays; in shared memory if there is one thread block */
 } Rows;
 
 /* ---- blocks of the matrix, by one warp ---- */
@@ -145,11 +150,11 @@ __device__ static void *room_take(Room *room, size_t bytes, void *other) {
   return at;
 }
 
-/* Room for as many blocks of the matrix as fit. */
-__device__ static double *keep_blocks(Room *room, int count, int *kept) {
-  size_t fit = room->left / (PCG_BLOCK * sizeof(double));
+/* Room for as many blocks of `size` numbers as fit. */
+__device__ static double *keep_blocks(Room *room, int count, size_t size, int *kept) {
+  size_t fit = room->left / (size * sizeof(double));
   *kept = (size_t)count < fit ? count : (int)fit;
-  return (double *)room_take(room, (size_t)*kept * PCG_BLOCK * sizeof(double), NULL);
+  return (double *)room_take(room, (size_t)*kept * size * sizeof(double), NULL);
 }
 
 __device__ static void copy(double *to, const double *from, size_t count) {
@@ -160,6 +165,23 @@ __device__ static void copy(double *to, const double *from, size_t count) {
  * cache, so what an iteration needs is copied to shared memory first. */
 enum { SPARE_ITERATION = 80, SPARE_TERM = 16, SPARE_CHUNK = 16, SPARE_ENTRY = 32, SPARE_ROW = 144 };
 static_assert(sizeof(Iteration) <= SPARE_ITERATION, "a row has at most one chunk");
+
+__device__ static const double *pair_at(const PcgMatrix &m, int couple) {
+  return m.pair + (size_t)m.pair_step * (couple / 2);
+}
+
+/* With a factor: copies diagonal blocks and blocks of pairs to shared memory, a row by a warp. */
+__device__ static void keep_rows(const Arrays &s, const Rows &b, double *value, double *pair) {
+  int lane = (int)threadIdx.x % WARP;
+  for (int k = (int)threadIdx.x / WARP; k < b.count; k += WARPS) {
+    int first = b.row_entry[k], end = b.row_entry[k + 1];
+    const double *own = s.m.value + (size_t)PCG_BLOCK * (b.entry + first);
+    for (int i = lane; i < PCG_BLOCK && k < b.kept; i += WARP) value[(size_t)PCG_BLOCK * k + i] = own[i];
+    for (int e = first + 1; e < end && e - k - 1 < b.pairs_kept; e++)
+      for (int i = lane; i < PCG_COUPLE; i += WARP)
+        pair[(size_t)PCG_COUPLE * (e - k - 1) + i] = pair_at(s.m, b.couple[e])[i];
+  }
+}
 
 __device__ static Rows rows_open(const Arrays &s, Room room) {
   Rows b;
@@ -191,9 +213,14 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
     at = m.strip[b.first].first;
     inverses = last.first + last.count - at;
   }
-  double *inverse = keep_blocks(&room, inverses, &b.inverse_kept), *value = keep_blocks(&room, b.entries, &b.kept);
+  int *couple = s.factor ? (int *)room_take(&room, (size_t)b.entries * sizeof(int), NULL) : NULL;
+  b.couple = couple ? couple : m.couple + b.entry;
+  double *inverse = keep_blocks(&room, inverses, PCG_BLOCK, &b.inverse_kept);
+  double *value = keep_blocks(&room, s.factor ? b.count : b.entries, PCG_BLOCK, &b.kept);
+  double *pair = keep_blocks(&room, s.factor ? b.entries - b.count : 0, PCG_COUPLE, &b.pairs_kept);
   b.inverse = inverse;
   b.value = value;
+  b.pair = pair;
   for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
     int component = m.chunk_component[b.chunk + c], first = m.component_chunk[component];
     Iteration start = {0, 0, 0, 0, 0, 0, STATUS_LIVE, false, b.chunk + c == first};
@@ -209,8 +236,11 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   for (size_t i = threadIdx.x; i < vectors; i += THREADS) b.vector[i] = 0;
   for (int e = (int)threadIdx.x; column && e < b.entries; e += THREADS) column[e] = m.column[b.entry + e];
   for (int k = (int)threadIdx.x; strip && k < b.count; k += THREADS) strip[k] = m.strip[b.first + k];
+  for (int e = (int)threadIdx.x; couple && e < b.entries; e += THREADS) couple[e] = m.couple[b.entry + e];
   copy(inverse, s.inverse + (size_t)at * PCG_BLOCK, (size_t)b.inverse_kept * PCG_BLOCK);
-  copy(value, m.value + (size_t)b.entry * PCG_BLOCK, (size_t)b.kept * PCG_BLOCK);
+  if (!s.factor) copy(value, m.value + (size_t)b.entry * PCG_BLOCK, (size_t)b.kept * PCG_BLOCK);
+  __syncthreads();
+  if (s.factor) keep_rows(s, b, value, pair);
   __syncthreads();
   return b;
 }
@@ -232,27 +262,94 @@ __device__ static const double *entry_at(const Arrays &s, const Rows &b, int e) 
   return e < b.kept ? b.value + (size_t)PCG_BLOCK * e : s.m.value + (size_t)PCG_BLOCK * (b.entry + e);
 }
 
-/* Row k of A v; lane i < 12 has number i. Four entries at once: all of them wait for memory. FACTORED: most blocks come
- * from the GPU's memory. Then those of the four entries are loaded together, without branches in between, and the last
- * one again if there are fewer. From shared memory that would take longer. */
+/* A block between two bodies. Lane 16 h + 4 i + j has of node i of the row and j of the column the numbers xx yy zz, or
+ * xy xz yz if h = 1. */
+typedef struct Couple {
+  double s[3];
+} Couple;
+
+__device__ static Couple couple_load(const double *pair, bool of_b, int lane) {
+  Couple c;
+  int nodes = lane % PCG_NODES, at = of_b ? nodes % 4 * 4 + nodes / 4 : nodes, plane = lane / PCG_NODES * 3;
+#pragma unroll
+  for (int k = 0; k < 3; k++) c.s[k] = pair[PCG_NODES * (plane + k) + at];
+  return c;
+}
+
+/* Lane i < 12 has x_i. */
+__device__ static void couple_add(double y[3], const Couple &c, double x, int lane) {
+  int j = 3 * (lane % 4);
+  double x0 = __shfl_sync(0xffffffffu, x, j), x1 = __shfl_sync(0xffffffffu, x, j + 1),
+         x2 = __shfl_sync(0xffffffffu, x, j + 2);
+  if (lane < PCG_NODES) {
+    y[0] = fma(c.s[0], x0, y[0]);
+    y[1] = fma(c.s[1], x1, y[1]);
+    y[2] = fma(c.s[2], x2, y[2]);
+  } else {
+    y[0] = fma(c.s[0], x1, fma(c.s[1], x2, y[0]));
+    y[1] = fma(c.s[0], x0, fma(c.s[2], x2, y[1]));
+    y[2] = fma(c.s[1], x0, fma(c.s[2], x1, y[2]));
+  }
+}
+
+/* Lane i < 12 gets row i of the sum, the others zero. */
+__device__ static double couple_row(const double y[3], int lane) {
+  double z[3];
+#pragma unroll
+  for (int k = 0; k < 3; k++) {
+    double sum = y[k];
+    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+    sum += __shfl_xor_sync(0xffffffffu, sum, PCG_NODES);
+    z[k] = __shfl_sync(0xffffffffu, sum, lane < PCG_SIZE ? 4 * (lane / 3) : 0);
+  }
+  return lane < PCG_SIZE ? (lane % 3 == 0 ? z[0] : lane % 3 == 1 ? z[1] : z[2]) : 0.0;
+}
+
+/* Row k of A v with a factor: most blocks come from the GPU's memory. Those of some entries are loaded together,
+ * without branches in between, and the last one again if there are fewer. */
+__device__ static double row_times_pairs(const Arrays &s, const Rows &b, int k, const double *v, int lane) {
+  enum { AT_ONCE = 3 };
+  RowSum own = {make_double2(0, 0)};
+  double y[3] = {0, 0, 0};
+  int first = b.row_entry[k], end = b.row_entry[k + 1];
+  const double *diagonal =
+      k < b.kept ? b.value + (size_t)PCG_BLOCK * k : s.m.value + (size_t)PCG_BLOCK * (b.entry + first);
+  Columns block = block_load(diagonal, lane);
+  double x_own = shown_at(v, b.first + k, lane);
+  for (int e = first + 1; e < end; e += AT_ONCE) {
+    double x[AT_ONCE];
+    Couple couple[AT_ONCE];
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+      int at = e + i < end ? e + i : end - 1, code = b.couple[at], place = at - k - 1;
+      const double *pair = place < b.pairs_kept ? b.pair + (size_t)PCG_COUPLE * place : pair_at(s.m, code);
+      x[i] = e + i < end ? shown_at(v, b.column[at], lane) : 0;
+      couple[i] = couple_load(pair, code & 1, lane);
+    }
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++)
+      if (e + i < end) couple_add(y, couple[i], x[i], lane);
+  }
+  block_add(&own, block, x_own, lane);
+  return row_of(own, lane) - couple_row(y, lane);
+}
+
+/* Row k of A v; lane i < 12 has number i. Four entries at once: all of them wait for memory. */
 template <bool FACTORED>
 __device__ static double row_times(const Arrays &s, const Rows &b, int k, const double *v, int lane) {
+  if constexpr (FACTORED) return row_times_pairs(s, b, k, v, lane);
   enum { AT_ONCE = 4 };
   RowSum sum[2] = {{make_double2(0, 0)}, {make_double2(0, 0)}};
   int end = b.row_entry[k + 1];
   for (int e = b.row_entry[k]; e < end; e += AT_ONCE) {
     double x[AT_ONCE];
-    Columns block[AT_ONCE];
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) x[i] = e + i < end ? shown_at(v, b.column[e + i], lane) : 0;
 #pragma unroll
-    for (int i = 0; FACTORED && i < AT_ONCE; i++)
-      block[i] = block_load(entry_at(s, b, e + i < end ? e + i : end - 1), lane);
-#pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
       if (e + i >= end) break;
-      if (!FACTORED) block[i] = block_load(entry_at(s, b, e + i), lane);
-      block_add(&sum[i % 2], block[i], x[i], lane);
+      block_add(&sum[i % 2], block_load(entry_at(s, b, e + i), lane), x[i], lane);
     }
   }
   return row_of(sum_of(sum), lane);
@@ -536,6 +633,12 @@ __device__ static void row_advance(const Rows &b, int k, int lane) {
   for (int k = (int)threadIdx.x / WARP; k < (b).count; k += WARPS)                                                     \
     if (row_lives(b, k))
 
+/* The same from the last to the first: what was read last may still be in the L2 cache. */
+#define FOR_ROWS_BACK(b, k)                                                                                            \
+  for (int k = ((b).count - 1 - (int)threadIdx.x / WARP) / WARPS * WARPS + (int)threadIdx.x / WARP; k >= 0;            \
+       k -= WARPS)                                                                                                     \
+    if (k < (b).count && row_lives(b, k))
+
 /* Of a vector that all threads have written: with a factor, W v in `half`. */
 template <bool FACTORED>
 __device__ static void begin_precondition(const Arrays &s, const Rows &b, int which, int half, int lane) {
@@ -550,7 +653,7 @@ template <bool FACTORED>
 __device__ static void show_all(const Arrays &s, const Rows &b, double *shown, unsigned wait, int lane) {
   __syncthreads();
   begin_precondition<FACTORED>(s, b, VECTOR_W, VECTOR_N, lane);
-  FOR_ROWS(b, k) show_m<FACTORED>(s, shown, b, k, lane);
+  FOR_ROWS_BACK(b, k) show_m<FACTORED>(s, shown, b, k, lane);
   show_sums(s, b, wait);
 }
 

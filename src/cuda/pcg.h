@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-enum { PCG_BLOCK = 144, PCG_SIZE = 12 };
+enum { PCG_BLOCK = 144, PCG_SIZE = 12, PCG_COUPLE = 96, PCG_NODES = 16 };
 
 /* The blocks of a row in the inverse of its cluster: consecutive ones of an array. Those of its cluster follow each
  * other, and so do clusters. */
@@ -32,6 +32,9 @@ typedef struct PcgMatrix {
   const int *first;           /* [rows + 1] entries of a row; its first entry is the diagonal block */
   const int *column;          /* per entry */
   const double *value;        /* 144 per entry, column-major */
+  const int *couple;          /* per entry: 2 k + (its rows are b's), k its pair; negative on the diagonal */
+  const double *pair;         /* by pair: minus the blocks between its bodies, a symmetric 3x3 for each two nodes: */
+  int pair_step;              /* PCG_NODES numbers xx, 4 i + j for nodes i of a and j of b, then yy zz xy xz yz */
   const int *block_chunk;     /* [blocks + 1] chunks of a thread block */
   const int *chunk_row;       /* [chunks + 1] */
   const int *chunk_component; /* per chunk */

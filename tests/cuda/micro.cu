@@ -32,7 +32,8 @@ static double elapsed_us(cudaEvent_t a, cudaEvent_t b) {
 typedef struct HostMatrix {
   int rows, components;
   std::vector<int> first, column, block_chunk, chunk_row, chunk_component, component_chunk;
-  std::vector<double> value;
+  std::vector<double> value, pair; /* pair: minus the blocks between bodies, as PcgMatrix has them */
+  std::vector<int> couple;
   std::vector<PcgStrip> strip;
   int inverse; /* blocks of the clusters' inverses */
 } HostMatrix;
@@ -54,9 +55,10 @@ static HostMatrix lattice(int rows, int components, double stiffness) {
         if ((d < 2 && at[d] == side - 1) || i + step[d] >= each) continue;
         int a = c * each + i, b = c * each + i + step[d];
         std::vector<double> block(144, 0.0);
-        for (int s = 0; s < 3; s++) { /* springs w w^T with random weights */
-          double w[24];
-          for (int k = 0; k < 24; k++) w[k] = uniform() - 0.5;
+        for (int s = 0; s < 3; s++) { /* springs w w^T along a random direction, with random weights of the nodes */
+          double w[24], along[3] = {uniform() - 0.5, uniform() - 0.5, uniform() - 0.5}, weight[8];
+          for (int k = 0; k < 8; k++) weight[k] = 2 * uniform() - 1;
+          for (int k = 0; k < 24; k++) w[k] = weight[k / 3] * along[k % 3];
           for (int x = 0; x < 12; x++)
             for (int y = 0; y < 12; y++) {
               diagonal[(size_t)a * 144 + 12 * y + x] += stiffness * w[x] * w[y];
@@ -65,6 +67,11 @@ static HostMatrix lattice(int rows, int components, double stiffness) {
             }
         }
         pair.push_back(block);
+        for (int plane = 0; plane < 6; plane++) {
+          const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
+          for (int nodes = 0; nodes < PCG_NODES; nodes++)
+            m.pair.push_back(-block[(size_t)(12 * (nodes % 4 * 3 + column[plane]) + nodes / 4 * 3 + row[plane])]);
+        }
         neighbour[(size_t)a].push_back({b, (int)pair.size()});
         neighbour[(size_t)b].push_back({a, -(int)pair.size()});
       }
@@ -72,9 +79,11 @@ static HostMatrix lattice(int rows, int components, double stiffness) {
   m.first.push_back(0);
   for (int i = 0; i < m.rows; i++) {
     m.column.push_back(i);
+    m.couple.push_back(-1);
     m.value.insert(m.value.end(), diagonal.begin() + 144 * (size_t)i, diagonal.begin() + 144 * ((size_t)i + 1));
     for (auto &n : neighbour[(size_t)i]) {
       m.column.push_back(n.first);
+      m.couple.push_back(2 * (abs(n.second) - 1) + (n.second < 0));
       const std::vector<double> &block = pair[(size_t)abs(n.second) - 1];
       for (int k = 0; k < 144; k++)
         m.value.push_back(n.second > 0 ? block[(size_t)k] : block[(size_t)(12 * (k % 12) + k / 12)]);
@@ -134,6 +143,9 @@ static bool measure_pcg(int rows, int components) {
                  on_device(h.first),
                  on_device(h.column),
                  on_device(h.value),
+                 on_device(h.couple),
+                 on_device(h.pair),
+                 PCG_COUPLE,
                  on_device(h.block_chunk),
                  on_device(h.chunk_row),
                  on_device(h.chunk_component),

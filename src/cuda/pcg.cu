@@ -796,13 +796,18 @@ __device__ static void find_entries(const PcgMatrix &m, PcgStrip strip, InvertRo
   __syncthreads();
 }
 
+/* Whether number (x, y) of a tile is needed: a factor has the lower triangle alone, and registers are scarce. */
+template <bool FACTORED> __device__ static constexpr bool tile_has(int x, int y) { return !FACTORED || y <= x; }
+
 /* The scaled matrix, filled up with ones on the diagonal. */
+template <bool FACTORED>
 __device__ static void tile_load(const PcgMatrix &m, const InvertRoom &room, int size, bool diagonal, Tile *t) {
   int down = (int)threadIdx.x % TILES, right = (int)threadIdx.x / TILES;
 #pragma unroll
   for (int x = 0; x < SIDE; x++)
 #pragma unroll
     for (int y = 0; y < SIDE; y++) {
+      if (!tile_has<FACTORED>(x, y)) continue;
       int i = down + TILES * x, j = right + TILES * y;
       bool inside = i < size && j < size;
       t->a[x][y] =
@@ -817,9 +822,21 @@ __device__ static double pivot_of(double x, bool *good) {
   return 1;
 }
 
+/* The pivot's column below it and its row. With a factor, numbers right of the pivot are those below it. */
+template <bool FACTORED>
+__device__ static void tile_show(const Tile &t, int x0, int lane, double *column, double *row) {
+  int down = (int)threadIdx.x % TILES, right = (int)threadIdx.x / TILES;
+#pragma unroll
+  for (int x = 0; x < SIDE; x++) {
+    if (right == lane && (!FACTORED || x >= x0)) column[down + TILES * x] = t.a[x][x0];
+    if (down == lane && (!FACTORED || x <= x0)) row[right + TILES * x] = t.a[x0][x];
+  }
+}
+
 /* Inverts in place by elimination without exchange of rows. Rows and columns of pivots alternate between two places,
- * so one wait per pivot is enough. FACTORED: rows are eliminated below the pivot alone. That leaves the pivots, and
- * below them the inverse of the lower triangle of the factor L D L^T. False if a pivot was too small. */
+ * so one wait per pivot is enough. FACTORED: rows are eliminated below the pivot alone, in the lower triangle. That
+ * leaves the pivots, and below them the inverse of the lower triangle of the factor L D L^T. False if a pivot was too
+ * small. */
 template <bool FACTORED> __device__ static bool tile_invert(InvertRoom *room, int size, Tile *t) {
   int down = (int)threadIdx.x % TILES, right = (int)threadIdx.x / TILES;
   bool good = true;
@@ -827,27 +844,26 @@ template <bool FACTORED> __device__ static bool tile_invert(InvertRoom *room, in
   for (int x0 = 0; x0 < SIDE; x0++)
     for (int lane = 0; lane < TILES && TILES * x0 + lane < size; lane++) {
       double *column = room->column[lane & 1], *row = room->row[lane & 1];
-#pragma unroll
-      for (int x = 0; x < SIDE; x++) {
-        if (right == lane) column[down + TILES * x] = t->a[x][x0];
-        if (down == lane) row[right + TILES * x] = t->a[x0][x];
-      }
+      tile_show<FACTORED>(*t, x0, lane, column, row);
       __syncthreads();
       double over = 1 / pivot_of(row[TILES * x0 + lane], &good), c[SIDE], r[SIDE];
 #pragma unroll
       for (int x = 0; x < SIDE; x++) {
         bool eliminated = !FACTORED || down + TILES * x > TILES * x0 + lane;
+        bool below = FACTORED && right + TILES * x > TILES * x0 + lane;
         c[x] = eliminated ? column[down + TILES * x] : 0;
-        r[x] = row[right + TILES * x] * over;
+        r[x] = (below ? column : row)[right + TILES * x] * over;
       }
 #pragma unroll
       for (int x = 0; x < SIDE; x++)
 #pragma unroll
-        for (int y = 0; y < SIDE; y++) t->a[x][y] = fma(-c[x], r[y], t->a[x][y]);
+        for (int y = 0; y < SIDE; y++)
+          if (tile_has<FACTORED>(x, y) && (!FACTORED || x >= x0)) t->a[x][y] = fma(-c[x], r[y], t->a[x][y]);
 #pragma unroll
       for (int x = 0; x < SIDE; x++) {
         if (!FACTORED && down == lane) t->a[x0][x] = r[x];
-        if (right == lane && (!FACTORED || down + TILES * x > TILES * x0 + lane)) t->a[x][x0] = -c[x] * over;
+        if (right == lane && (!FACTORED || x >= x0) && (!FACTORED || down + TILES * x > TILES * x0 + lane))
+          t->a[x][x0] = -c[x] * over;
       }
       if (!FACTORED && down == lane && right == lane) t->a[x0][x0] = over;
     }
@@ -887,7 +903,7 @@ __device__ static void factor_store(InvertRoom *room, PcgStrip strip, const Tile
     for (int y = 0; y < SIDE; y++) {
       int i = down + TILES * x, j = right + TILES * y;
       if (i >= size || j / PCG_SIZE > i / PCG_SIZE) continue;
-      double own = j > i ? 0 : j == i ? 1 : t.a[x][y];
+      double own = j > i ? 0 : j == i ? 1 : tile_has<true>(x, y) ? t.a[x][y] : 0;
       int place = strip.first + i / PCG_SIZE * strip.count + j / PCG_SIZE;
       factor[(size_t)PCG_BLOCK * place + PCG_SIZE * (j % PCG_SIZE) + i % PCG_SIZE] =
           (float)(own * root[i] * room->scale[j]);
@@ -897,14 +913,14 @@ __device__ static void factor_store(InvertRoom *room, PcgStrip strip, const Tile
 /* Inverts the cluster that begins with a thread block's row. If it is not positive definite, the rows' own blocks are
  * inverted alone. */
 template <bool FACTORED>
-__global__ static void __launch_bounds__(INVERT_THREADS) invert_kernel(PcgMatrix m, void *inverse) {
+__global__ static void __launch_bounds__(INVERT_THREADS, FACTORED ? 2 : 1) invert_kernel(PcgMatrix m, void *inverse) {
   __shared__ InvertRoom room;
   PcgStrip strip = m.strip[blockIdx.x];
   Tile tile;
   if (strip.row != (int)blockIdx.x) return;
   find_entries(m, strip, &room);
   for (int diagonal = 0; diagonal < 2; diagonal++) {
-    tile_load(m, room, PCG_SIZE * strip.count, diagonal, &tile);
+    tile_load<FACTORED>(m, room, PCG_SIZE * strip.count, diagonal, &tile);
     if (tile_invert<FACTORED>(&room, PCG_SIZE * strip.count, &tile)) break;
     __syncthreads();
   }

@@ -776,8 +776,8 @@ static void cuda_free(void *self) {
   clusters_close(&c->clusters);
   picks_close(&c->task_of);
   picks_close(&c->uncovered);
-  void *own[] = {c->record,   c->plan,   c->bound_plan, c->pair_task, c->task_chunk, c->row_of,
-                 c->searched, c->before, c->setup,      c->listed,    c->next_row,   c->last};
+  void *own[] = {c->record, c->plan,  c->bound_plan, c->pair_task, c->task_chunk, c->row_of,       c->searched,
+                 c->before, c->setup, c->listed,     c->next_row,  c->last,       c->cluster_size, c->component_row};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }
@@ -821,7 +821,9 @@ bool cuda_accelerate(Cpu *cpu) {
   c->points.size = sizeof(PointRange);
   c->row_of = mem_alloc((size_t)m->body_count, sizeof(int));
   c->next_row = mem_alloc((size_t)m->body_count, sizeof(int));
-  if (!c->row_of || !c->next_row || !picks_open(&c->task_of, cpu->threads) ||
+  c->cluster_size = mem_alloc((size_t)m->body_count, sizeof(int));
+  c->component_row = mem_alloc((size_t)m->body_count, sizeof(int));
+  if (!c->row_of || !c->next_row || !c->cluster_size || !c->component_row || !picks_open(&c->task_of, cpu->threads) ||
       !picks_open(&c->uncovered, cpu->threads) || !clusters_open(&c->clusters, m->body_count) || !send_meshes(c)) {
     cuda_free(c);
     return false;

@@ -109,7 +109,8 @@ typedef struct Cuda {
   Twin task, result, contact_copy;
   DeviceArray sweep, part;
   /* Newton's system. */
-  int *row_of, *next_row; /* by body; by cluster, while rows are sorted */
+  int *row_of, *next_row;            /* by body; by cluster, while rows are sorted */
+  int *cluster_size, *component_row; /* of newton.c's Setup; room for all bodies */
   Clusters clusters;
   float *last; /* by slot: how strongly the last matrix of the step couples the pair's bodies */
   int last_capacity;

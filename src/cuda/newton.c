@@ -20,6 +20,8 @@ typedef struct Setup {
   Cuda *c;
   int rows, blocks, components, chunks, tasks, entries, parts, inverse;
   int *body;                                           /* by row: cpu->active, sorted by island */
+  int *size;                                           /* by row that begins a cluster: its rows */
+  int *component_row;                                  /* [components] first rows */
   size_t task, first, part_first, entry, column, part; /* pattern */
   size_t block_chunk, chunk_row, chunk_component, component_chunk, strip;
   size_t own, pose; /* OwnTask by row; poses */
@@ -37,7 +39,8 @@ static int place_in_cluster(Setup *s, int *next, int body) {
   int first = clusters_find(&s->c->clusters, body);
   if (next[first] < 0) {
     next[first] = s->rows;
-    s->rows += s->c->clusters.size[first];
+    s->size[s->rows] = s->c->clusters.size[first];
+    s->rows += s->size[s->rows];
   }
   return next[first]++;
 }
@@ -55,17 +58,15 @@ static void sort_rows(Setup *s) {
       int row = s->c->row_of[body] = place_in_cluster(s, next, body);
       s->body[row] = body;
     }
-    s->components += s->rows > before;
+    if (s->rows > before) s->component_row[s->components++] = before;
   }
   s->blocks = pcg_blocks(s->rows);
 }
 
-static int cluster_of(const Setup *s, int row) { return clusters_find(&s->c->clusters, s->body[row]); }
-
 static void write_strips(Setup *s) {
   PcgStrip *strip = packet_here(&s->c->packet, s->strip);
   for (int row = 0; row < s->rows;) {
-    int first = row, count = s->c->clusters.size[cluster_of(s, row)];
+    int first = row, count = s->size[row];
     for (; row < first + count; row++, s->inverse += count) strip[row] = (PcgStrip){s->inverse, first, count};
   }
 }
@@ -143,8 +144,7 @@ static bool open_packet(Setup *s) {
 
 /* The first row of a thread block: all have about the same number of entries, and whole clusters. */
 static int block_row(const Setup *s, const int *first, int block, int row) {
-  const PcgStrip *strip = packet_here(&s->c->packet, s->strip);
-  while (row < s->rows && (int64_t)first[row] * s->blocks < (int64_t)s->entries * block) row += strip[row].count;
+  while (row < s->rows && (int64_t)first[row] * s->blocks < (int64_t)s->entries * block) row += s->size[row];
   return row;
 }
 
@@ -153,18 +153,18 @@ static void write_chunks(Setup *s) {
   const int *entry = ints(s, s->first);
   int *block_chunk = ints(s, s->block_chunk), *chunk_row = ints(s, s->chunk_row);
   int *of = ints(s, s->chunk_component), *first = ints(s, s->component_chunk);
-  int component = -1, island = -1;
-  for (int block = 0, row = 0; block < s->blocks; block++) {
-    int end = block_row(s, entry, block + 1, row), begin = row;
+  for (int block = 0, row = 0, component = -1; block < s->blocks; block++) {
+    int end = block_row(s, entry, block + 1, row);
     block_chunk[block] = s->chunks;
-    for (; row < end; row++) {
-      int its = s->cpu->islands->of[s->body[row]];
-      if (its != island) first[++component] = s->chunks;
-      if (its != island || row == begin) {
-        of[s->chunks] = component;
-        chunk_row[s->chunks++] = row;
+    while (row < end) {
+      int next = component + 1 < s->components ? s->component_row[component + 1] : s->rows;
+      if (row == next) {
+        first[++component] = s->chunks;
+        next = component + 1 < s->components ? s->component_row[component + 1] : s->rows;
       }
-      island = its;
+      of[s->chunks] = component;
+      chunk_row[s->chunks++] = row;
+      row = next < end ? next : end;
     }
   }
   block_chunk[s->blocks] = first[s->components] = s->chunks;
@@ -413,7 +413,12 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   Cuda *c = self;
   if (!c->setup && !(c->setup = mem_alloc(1, sizeof(Setup)))) return stage_from(false);
   Setup *s = c->setup;
-  *s = (Setup){.cpu = cpu, .c = c, .body = cpu->active, .follows = loads_follow(cpu)};
+  *s = (Setup){.cpu = cpu,
+               .c = c,
+               .body = cpu->active,
+               .size = c->cluster_size,
+               .component_row = c->component_row,
+               .follows = loads_follow(cpu)};
   *raised = false;
   if (cpu->active_count == 0) return stage_done();
   /* The tasks say where a pair's friction points are. */

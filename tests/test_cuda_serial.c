@@ -20,6 +20,7 @@ extern int cuda_cluster;          /* the same */
 extern int cuda_ranked;           /* of cuda/search.c */
 
 static double heap_rolling; /* [m] of the potatoes, against rolling and spinning */
+static double heap_apart;   /* [m] between two heaps; 0 = one */
 
 /* Boxes and potatoes that fall on each other, with friction. */
 static Lab open_heap(bool on_gpu) {
@@ -33,7 +34,7 @@ static Lab open_heap(bool on_gpu) {
   AbdMeshId box = lab_box(&lab, 0.1, 0.08, 0.06), potato = lab_potato(&lab, 0.05, 0.7);
   lab_ground(&lab, vec3(0, 0, 1));
   for (int k = 0; k < 9; k++) {
-    AbdBodyDef body = lab_at(k % 3 ? box : potato, vec3(0.02 * (k % 2), 0.03 * (k % 3), 0.1 + 0.15 * k));
+    AbdBodyDef body = lab_at(k % 3 ? box : potato, vec3((0.02 + heap_apart) * (k % 2), 0.03 * (k % 3), 0.1 + 0.15 * k));
     body.rolling_friction = body.torsional_friction = k % 3 ? 0 : heap_rolling;
     lab_body_def(&lab, &body);
   }
@@ -56,8 +57,7 @@ static double largest_difference(const Lab *a, const Lab *b) {
 
 /* From the same state one step of both differs by less than ten tolerances, if the linear systems are solved. In every
  * other step the CPU solves the smaller ones, so friction points are listed by both in turn. */
-static void test_steps_agree(void **state) {
-  (void)state;
+static void compare_steps(void) {
   serial_tolerance = 1e-8;
   heap_rolling = 2e-3;
   Lab cpu = open_heap(false), gpu = open_heap(true);
@@ -81,6 +81,19 @@ static void test_steps_agree(void **state) {
   cuda_solve_bodies = 0;
   lab_close(&cpu);
   lab_close(&gpu);
+}
+
+static void test_steps_agree(void **state) {
+  (void)state;
+  compare_steps();
+}
+
+/* Two heaps: two islands, components of one matrix. */
+static void test_islands_agree(void **state) {
+  (void)state;
+  heap_apart = 3;
+  compare_steps();
+  heap_apart = 0;
 }
 
 /* A run of its own: all steps converge without a crossing, and a second run has the same bits. So has one whose lists
@@ -248,9 +261,10 @@ int main(void) {
   if (cuda_cluster != 8) return fprintf(stderr, "GPU_CLUSTER is %d, expected 8\n", cuda_cluster), 1;
   if (cuda_ranked != 2000) return fprintf(stderr, "GPU_RANKED is %d, expected 2000\n", cuda_ranked), 1;
   cuda_solve_bodies = 0; /* all on the GPU */
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats),
-                                     cmocka_unit_test(test_resumes),     cmocka_unit_test(test_tolerance),
-                                     cmocka_unit_test(test_pays),        cmocka_unit_test(test_small_systems),
-                                     cmocka_unit_test(test_leaves_gpu),  cmocka_unit_test(test_picks_are_in_order)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree),       cmocka_unit_test(test_islands_agree),
+                                     cmocka_unit_test(test_repeats),           cmocka_unit_test(test_resumes),
+                                     cmocka_unit_test(test_tolerance),         cmocka_unit_test(test_pays),
+                                     cmocka_unit_test(test_small_systems),     cmocka_unit_test(test_leaves_gpu),
+                                     cmocka_unit_test(test_picks_are_in_order)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

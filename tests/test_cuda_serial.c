@@ -222,7 +222,7 @@ static double count_iterations(int cluster, double *listed) {
 static void test_tolerance(void **state) {
   (void)state;
   double candidates;
-  lab_expect_near("iterations of conjugate gradients", count_iterations(1, &candidates), 1817, 70);
+  lab_expect_near("iterations of conjugate gradients", count_iterations(1, &candidates), 1894, 70);
   lab_expect_near("iterations with clusters", count_iterations(8, &candidates), 256, 13);
   lab_expect_near("candidates", candidates, 2424, 240);
 }

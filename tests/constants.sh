@@ -1,10 +1,10 @@
 #!/bin/bash
-# Every constant of src/kernel/constant.h has a row with its name and value in docs/performance.md, section "Constants",
+# Every constant of src/kernel/constant.h has a row with its name and value in docs/choices.md, section "Constants",
 # and names a test that exists or the reason why there is none. Every row belongs to a constant.
 #   constants.sh SOURCE
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
-header=src/kernel/constant.h page=docs/performance.md
+header=src/kernel/constant.h page=docs/choices.md
 wrong=0 count=0
 
 complain() {

@@ -5,7 +5,7 @@
  * A count may differ by the row's share and by two, the halvings by twice the share. The counts of most scenes stay
  * the same if all starting speeds change by 1e-6 m/s or if products and sums are not fused. The others have a larger
  * share. A test that fails prints the new row. If a change of the solver is worth it, put the new row here and the
- * reason in docs/performance.md.
+ * reason in docs/choices.md.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Every constant of the solver that a person chose, with its unit, its reason and the test that fails when it changes.
  *
  * Constants that follow from a formula (b''(1/2), 4/9 of BDF2, half a range for each of two bodies) stay in their
- * formulas. docs/performance.md, section "Constants", has a row of the same name for each constant. The row says what a
+ * formulas. docs/choices.md, section "Constants", has a row of the same name for each constant. The row says what a
  * smaller and a larger value do. tests/constants.sh compares header and rows. tests/mutate.sh changes one constant at a
  * time and runs its test.
  *

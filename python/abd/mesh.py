@@ -20,7 +20,8 @@ class Mesh:
 
     ``vertices`` is an (n, 3) array. ``triangles`` (m, 3), ``edges`` (k, 2) and ``tets`` (l, 4) count vertices from 0.
     A closed surface, triangles counter-clockwise seen from outside, is a solid; an open one has the mass of its
-    ``thickness`` [m], and with 0 the density counts as kg/m^2. With ``half_space`` everything behind the first triangle's plane is solid: a ground.
+    ``thickness`` [m], and with 0 the density counts as kg/m^2. With ``half_space`` everything behind the first
+    triangle's plane is solid: a ground.
     """
 
     def __init__(

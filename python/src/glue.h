@@ -32,8 +32,8 @@ typedef struct Glue {
   AbdError error;
 } Glue;
 
-/* Takes steps until count are done or one fails. Ctrl-C ends it with ABD_INTERRUPTED, also within a step, if it is called
- * by the main thread. */
+/* Takes steps until count are done or one fails. Ctrl-C ends it with ABD_INTERRUPTED, also within a step, if it is
+ * called by the main thread. */
 AbdStatus glue_step(Glue *glue, int64_t count);
 AbdStatus glue_start(Glue *glue);
 AbdStatus glue_set_drive(Glue *glue, AbdJointId joint, const AbdDrive *drive);

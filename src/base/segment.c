@@ -38,30 +38,30 @@ static void sum_counts(Segments *s) {
   for (int k = 2; k < s->count + 2; k++) s->first[k] += s->first[k - 1];
 }
 
-bool segments_build(Segments *s, int count, int item_count, const int *of) {
+/* item: NULL = all. */
+static bool build(Segments *s, int count, int item_count, const int *item, const int *of) {
   if (!reserve(s, count, item_count)) return false;
   s->count = count;
   memset(s->first, 0, (size_t)(count + 2) * sizeof(int));
-  for (int i = 0; i < item_count; i++)
-    if (of[i] >= 0) s->first[of[i] + 2]++;
+  for (int j = 0; j < item_count; j++) {
+    int segment = of[item ? item[j] : j];
+    if (segment >= 0) s->first[segment + 2]++;
+  }
   sum_counts(s);
-  for (int i = 0; i < item_count; i++)
+  for (int j = 0; j < item_count; j++) {
+    int i = item ? item[j] : j;
     if (of[i] >= 0) s->item[s->first[of[i] + 1]++] = i;
+  }
   cut_chunks(s);
   return true;
 }
 
+bool segments_build(Segments *s, int count, int item_count, const int *of) {
+  return build(s, count, item_count, NULL, of);
+}
+
 bool segments_build_listed(Segments *s, int count, int item_count, const int *item, const int *of) {
-  if (!reserve(s, count, item_count)) return false;
-  s->count = count;
-  memset(s->first, 0, (size_t)(count + 2) * sizeof(int));
-  for (int j = 0; j < item_count; j++)
-    if (of[item[j]] >= 0) s->first[of[item[j]] + 2]++;
-  sum_counts(s);
-  for (int j = 0; j < item_count; j++)
-    if (of[item[j]] >= 0) s->item[s->first[of[item[j]] + 1]++] = item[j];
-  cut_chunks(s);
-  return true;
+  return build(s, count, item_count, item, of);
 }
 
 bool segments_build_some(Segments *s, int count, int some_count, const int *some, int item_count, const int *of) {

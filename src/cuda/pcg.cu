@@ -9,8 +9,8 @@
  *
  * The rows of a thread block stay in its multiprocessor: vectors, and as many blocks of inverses and entries of the
  * matrix as fit into shared memory. Only m and the sums of chunks go through the GPU's memory. A large matrix is read
- * from there in every iteration, as few bytes as possible: blocks between two bodies are those of their pair, 96 numbers
- * for both of its entries.
+ * from there in every iteration, as few bytes as possible: blocks between two bodies are those of their pair, 96
+ * numbers for both of its entries.
  *
  * There is no counter of thread blocks that wait. Each number of a chunk's sums has the number of the wait in its two
  * lowest bits, and a thread block polls the sums of the components that it has rows of. They come with the wait, and

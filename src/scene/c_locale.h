@@ -1,6 +1,7 @@
 /* Numbers in files have a point. A program may have chosen a locale with a comma (setlocale, which Qt and GTK call), in
  * which printf and strtod write and expect commas. Functions of the API that read or write text run in the C locale:
- * IN_C_LOCALE as their first declaration chooses it for this thread until they return. Tested in tests/test_locale.c. */
+ * IN_C_LOCALE as their first declaration chooses it for this thread until they return. Tested in
+ * tests/test_locale.c. */
 #ifndef ABD_SCENE_C_LOCALE_H
 #define ABD_SCENE_C_LOCALE_H
 

@@ -1,10 +1,10 @@
 /* Flight: the motion of a block under inertia and given forces, which is the target of the incremental potential of the
  * rigid integrator.
  *
- * A body flies with a velocity v and an angular momentum l, both constant during the flight: forces and torques act as kicks at its
- * start and at its end. Joints act as impulses at its start, such that they hold at its end; after the solve the
- * velocities are made to satisfy the joints at the last poses. Without contact this is the RATTLE scheme with the exact
- * motion of free rigid bodies between the kicks: of second order, symmetric, symplectic. Tested in
+ * A body flies with a velocity v and an angular momentum l, both constant during the flight: forces and torques act as
+ * kicks at its start and at its end. Joints act as impulses at its start, such that they hold at its end; after the
+ * solve the velocities are made to satisfy the joints at the last poses. Without contact this is the RATTLE scheme with
+ * the exact motion of free rigid bodies between the kicks: of second order, symmetric, symplectic. Tested in
  * tests/test_motion.c. */
 #ifndef ABD_STEP_FLIGHT_H
 #define ABD_STEP_FLIGHT_H

@@ -37,7 +37,7 @@ bool view_data_meta(ViewData *data, bool live, Bytes *out);
 bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out);
 /* f64 step of every frame from first on. */
 bool view_data_steps(ViewData *data, size_t first, Bytes *out);
-/* The next three write fewer than count frames if the run has no more, also if it was rewound after the last refresh. */
+/* The next three write fewer than count frames if the run has no more, or if it was rewound after the last refresh. */
 /* For each frame: f64 step, time; f32 pose[12], velocity[6], strain for every body, each kind together, then the
  * vertices of soft bodies relative to their poses, then the stress at each of them. All are 0 for a body that is not
  * in the frame. */

@@ -132,11 +132,17 @@ static double resting_share(const Work *w, int i) {
   return d.end_kick / (d.start * d.end_kick + d.start_kick);
 }
 
-/* A body at its target was not pushed: what separates it from there is rounding. */
+/* What separates a body from its target is rounding. */
+static bool is_at(const Affine *q, const Affine *to) {
+  bool at = true;
+  for (int k = 0; k < 4; k++) at &= !(norm(sub(q->n[k], to->n[k])) > ROUNDING_DISTANCE * norm(to->n[k]));
+  return at;
+}
+
+/* A body at its target was not pushed. */
 Flight flight_pushed(const Work *w, int i) {
   const Affine *q = &w->q.body[i], *to = &w->target.body[i];
-  if (!(norm(sub(q->n[0], to->n[0])) > ROUNDING_DISTANCE * norm(to->n[0]))) return (Flight){0};
-  return flight_closed(w, i, (Flight){0}, to, q);
+  return is_at(q, to) ? (Flight){0} : flight_closed(w, i, (Flight){0}, to, q);
 }
 
 double flight_product(const Work *w, int i, Flight a, Flight b) {

@@ -285,9 +285,9 @@ static void test_hinge_turns_by_torque(void **state) {
     lab_run(&lab, 2.0);
     Vec3 w = lab_spin(&lab, id);
     Affine end = lab_pose(&lab, id);
-    double angle = 0.5 / inertia * 2.0, turned = remainder(angle - angle_about_z(&q, &end), 2 * acos(-1));
+    double angle = 0.5 / inertia * 2.0, off = remainder(angle - angle_about_z(&q, &end), 2 * acos(-1));
     lab_expect_near("speed of the hinge [rad/s]", w.z, 0.5 / inertia * 2, 1e-3 * 0.5 / inertia * 2);
-    lab_expect_below("angle off t^2 / 2 torque / I [rad]", fabs(turned), 1e-6);
+    lab_expect_below("angle off t^2 / 2 torque / I [rad]", fabs(off), 1e-6);
     lab_expect_below("other spin [rad/s]", hypot(w.x, w.y), 1e-9);
     lab_expect_below("move of the centre [m]", norm(lab_position(&lab, id)), 1e-12);
     lab_expect_below("strain", lab.most_strain, 1e-4);

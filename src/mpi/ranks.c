@@ -218,16 +218,15 @@ static void gather_slots(const void *own, size_t own_size, char *all, size_t siz
 /* A few bytes of each rank to all, at most `size`. In one round if ranks share processors: each round may end a slice
  * of time. */
 static void gather_all(const void *own, size_t own_size, void *all, size_t size) {
-  if (job.slot) gather_slots(own, own_size, all, size);
-  else if (!job.crowded) gather_rounds(own, own_size, all, size);
-  if (job.slot || !job.crowded) return;
+  if (job.slot) return gather_slots(own, own_size, all, size);
+  if (!job.crowded) return gather_rounds(own, own_size, all, size);
   MPI_Request request;
   MPI_Iallgather(own, (int)size, MPI_BYTE, all, (int)size, MPI_BYTE, job.comm, &request);
   finish(request);
 }
 
-/* All headers, with what is in them after `size` bytes not sent if ranks share memory; false if not all ranks have this
- * kind. */
+/* Exchanges headers, of which `size` bytes are used: ranks that share memory copy no more. False if not all ranks have
+ * this kind. */
 static bool meet_with(Header own, size_t size) {
   gather_all(&own, job.slot ? size : sizeof own, job.header, sizeof own);
   for (int r = 0; r < job.count; r++)

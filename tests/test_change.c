@@ -171,6 +171,31 @@ static void test_removed_body_is_gone(void **state) {
   lab_close(&b);
 }
 
+/* The rules of pairs are those of the snapshot, in a world that never had them and in one that has others. */
+static void test_restore_has_the_rules_of_pairs(void **state) {
+  Lab a = open_stack(4, false), b = open_stack(4, false);
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    steps(&a, 5);
+    if (k == 0) lab_expect_ok(&a, abd_world_set_pair_friction(a.world, (AbdBodyId){1}, (AbdBodyId){2}, 0.01));
+    if (k == 1) lab_expect_ok(&a, abd_world_exclude_pair(a.world, (AbdBodyId){3}, (AbdBodyId){4}));
+    if (k == 1) lab_expect_ok(&a, abd_world_set_pair_restitution(a.world, (AbdBodyId){1}, (AbdBodyId){5}, 0.5));
+    if (k == 2) lab_expect_ok(&a, abd_world_remove_body(a.world, (AbdBodyId){2}));
+    size_t size = abd_world_snapshot_size(a.world);
+    void *bytes = malloc(size);
+    lab_expect_ok(&a, abd_world_save(a.world, bytes, size));
+    lab_expect_ok(&b, abd_world_restore(b.world, bytes, size));
+    same_steps(&a, &b, 20);
+    assert_true(abd_world_pair_collides(b.world, (AbdBodyId){3}, (AbdBodyId){4}) == (k < 1));
+    lab_expect_ok(&b, abd_world_exclude_pair(b.world, (AbdBodyId){1}, (AbdBodyId){3}));
+    steps(&b, 2);
+    lab_expect_ok(&a, abd_world_restore(a.world, bytes, size));
+    free(bytes);
+  }
+  lab_close(&a);
+  lab_close(&b);
+}
+
 /* A snapshot has fewer bodies and joints than the world that restores it. */
 static void test_restore_removes_what_the_snapshot_has_not(void **state) {
   Lab a = open_stack(4, false), b = open_stack(4, false);
@@ -727,6 +752,7 @@ int main(void) {
       cmocka_unit_test(test_added_and_removed_leaves_no_trace),
       cmocka_unit_test(test_what_crosses_is_refused),
       cmocka_unit_test(test_removed_body_is_gone),
+      cmocka_unit_test(test_restore_has_the_rules_of_pairs),
       cmocka_unit_test(test_restore_removes_what_the_snapshot_has_not),
       cmocka_unit_test(test_a_state_that_is_set),
       cmocka_unit_test(test_held_rotations_stay),

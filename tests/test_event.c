@@ -89,6 +89,44 @@ static void test_changes(void **state) {
   lab_close(&lab);
 }
 
+/* Of pairs whose bodies were there before; a friction, a body that goes and a joint that goes change no exclusion. */
+static void test_exclusions(void **state) {
+  Lab lab = lab_open(abd_default_world_def());
+  AbdMeshId mesh = lab_box(&lab, 0.1, 0.1, 0.1);
+  lab_ground(&lab, vec3(0, 0, 1));
+  for (int k = 0; k < 4; k++) lab_body(&lab, mesh, vec3(k, 0, 5), vec3(0, 0, 0));
+  AbdWorld *w = lab.world;
+  AbdBodyId ground = {1}, a = {2}, b = {3}, c = {4}, d = {5};
+  AbdEvent event[MOST];
+  (void)state;
+  lab_expect_ok(&lab, abd_world_exclude_pair(w, ground, b));
+  assert_int_equal(step(&lab, event), 0);
+  lab_expect_ok(&lab, abd_world_exclude_pair(w, b, a));
+  lab_expect_ok(&lab, abd_world_exclude_pair(w, a, b));
+  lab_expect_ok(&lab, abd_world_set_pair_friction(w, a, c, 0.3));
+  lab_expect_ok(&lab, abd_world_include_pair(w, ground, b));
+  assert_int_equal(step(&lab, event), 2);
+  is(event[0], ABD_EVENT_PAIR_EXCLUDED, a.id, b.id);
+  is(event[1], ABD_EVENT_PAIR_INCLUDED, ground.id, b.id);
+  AbdJointDef joint = abd_default_joint_def();
+  AbdJointId id;
+  joint.kind = ABD_JOINT_BALL;
+  joint.body_a = c, joint.body_b = d;
+  lab_expect_ok(&lab, abd_world_add_joint(w, &joint, &id));
+  assert_int_equal(step(&lab, event), 2);
+  is(event[0], ABD_EVENT_JOINT_ADDED, c.id, d.id);
+  is(event[1], ABD_EVENT_PAIR_EXCLUDED, c.id, d.id);
+  lab_expect_ok(&lab, abd_world_remove_joint(w, id));
+  lab_expect_ok(&lab, abd_world_remove_body(w, a));
+  assert_int_equal(step(&lab, event), 2);
+  is(event[0], ABD_EVENT_JOINT_REMOVED, c.id, d.id);
+  is(event[1], ABD_EVENT_BODY_REMOVED, a.id, 0);
+  lab_expect_ok(&lab, abd_world_include_pair(w, c, d));
+  assert_int_equal(step(&lab, event), 1);
+  is(event[0], ABD_EVENT_PAIR_INCLUDED, c.id, d.id);
+  lab_close(&lab);
+}
+
 /* A restored world has the touches of the snapshot, so that none begins twice. */
 static void test_touches_in_snapshots(void **state) {
   Lab lab = lab_open(abd_default_world_def());
@@ -118,6 +156,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_touches),
       cmocka_unit_test(test_changes),
+      cmocka_unit_test(test_exclusions),
       cmocka_unit_test(test_touches_in_snapshots),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

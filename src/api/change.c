@@ -69,6 +69,21 @@ static bool keep_last(AbdWorld *world) {
   return true;
 }
 
+/* Events of pairs of bodies of both models that a rule of `now` excludes and none of `then`. */
+static bool raise_exclusions(AbdWorld *world, const Model *now, const Model *then, AbdEventKind kind) {
+  for (int k = 0; k < now->rule_count; k++) {
+    int pair[2] = {(int)(now->rule[k].key >> 32), (int)(now->rule[k].key & 0xffffffffu)}, other[2];
+    if (!(now->rule[k].friction < 0)) continue;
+    for (int e = 0; e < 2; e++) other[e] = model_body_index(then, now->body[pair[e]].id);
+    if (other[0] < 0 || other[1] < 0) continue;
+    const PairRule *rule = model_rule(then, other[0], other[1]);
+    if (rule && rule->friction < 0) continue;
+    AbdBodyId a = {now->body[pair[0]].id}, b = {now->body[pair[1]].id};
+    if (!world_raise(world, kind, a, b, (AbdJointId){0})) return false;
+  }
+  return true;
+}
+
 /* Events of everything that one of the two models has and the other has not. A world without a step has none. */
 static bool raise_changes(AbdWorld *world) {
   const Model *m = &world->model, *b = &world->branch;
@@ -90,7 +105,8 @@ static bool raise_changes(AbdWorld *world) {
     if (b->joint[j].id > m->last_joint)
       ok = world_raise(world, ABD_EVENT_JOINT_ADDED, b->joint[j].def.body_a, b->joint[j].def.body_b,
                        (AbdJointId){b->joint[j].id});
-  return ok;
+  return ok && raise_exclusions(world, b, m, ABD_EVENT_PAIR_EXCLUDED) &&
+         raise_exclusions(world, m, b, ABD_EVENT_PAIR_INCLUDED);
 }
 
 /* The branch with its states replaces the model; nothing of it can fail. The next step makes a backend for it and
@@ -260,7 +276,7 @@ AbdStatus world_restore(AbdWorld *world, const void *bytes, size_t size, AbdErro
   if (snapshot_read(bytes, size, &s, error)) return error->status;
   const Model *m = &world->model;
   if (s.body_count == m->body_count && s.joint_count == m->joint_count && same_settings(world, &s)) {
-    bool same = true;
+    bool same = model_has_rules(m, &s);
     for (int i = 0; same && i < s.body_count; i++) same = snapshot_id(s.body, i) == m->body[i].id;
     for (int j = 0; same && j < s.joint_count; j++) same = snapshot_id(s.joint, j) == m->joint[j].id;
     if (same) {
@@ -272,7 +288,7 @@ AbdStatus world_restore(AbdWorld *world, const void *bytes, size_t size, AbdErro
   if (model_branch(&world->branch, m, error)) return error->status;
   if (world->given.contact.range <= 0) world->branch.def.contact.range = s.range;
   if (world->given.solver.tolerance <= 0) world->branch.def.solver.tolerance = s.tolerance;
-  if (reduce_to(&world->branch, &s, error)) {
+  if (reduce_to(&world->branch, &s, error) || model_take_rules(&world->branch, &s, error)) {
     model_prune(&world->branch, m);
     return error->status;
   }

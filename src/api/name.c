@@ -124,7 +124,9 @@
   X(ABD_EVENT_BODY_REMOVED, "body removed")                                                                            \
   X(ABD_EVENT_JOINT_ADDED, "joint added")                                                                              \
   X(ABD_EVENT_JOINT_REMOVED, "joint removed")                                                                          \
-  X(ABD_EVENT_JOINT_BROKE, "joint broke")
+  X(ABD_EVENT_JOINT_BROKE, "joint broke")                                                                              \
+  X(ABD_EVENT_PAIR_EXCLUDED, "pair excluded")                                                                          \
+  X(ABD_EVENT_PAIR_INCLUDED, "pair included")
 
 #define ENTRY(VALUE, WORD) [VALUE] = WORD,
 #define CASE(VALUE, WORD) case VALUE:

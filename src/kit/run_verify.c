@@ -132,16 +132,32 @@ static int64_t count_pairs(const AbdWorld *world, const RunScene *scene) {
 
 typedef struct Check {
   AbdRun *run;
-  const AbdWorld *world;
+  AbdWorld *world;
+  const RunExclusion *exclusion; /* the changes of excluded pairs, and how many there are and are made */
+  size_t exclusion_count, excluded;
   AbdRunCrossing *visit;
   void *user;
   AbdRunVerdict *verdict;
 } Check;
 
-static AbdStatus check_frame(const Check *c, int64_t step) {
+/* Makes the changes of excluded pairs up to a step. Steps come in ascending order. */
+static AbdStatus exclude_until(Check *c, int64_t step) {
+  for (; c->excluded < c->exclusion_count && c->exclusion[c->excluded].step <= step; c->excluded++) {
+    const RunExclusion *e = &c->exclusion[c->excluded];
+    AbdBodyId a = {e->a}, b = {e->b};
+    AbdStatus status = e->excluded ? abd_world_exclude_pair(c->world, a, b) : abd_world_include_pair(c->world, a, b);
+    if (status != ABD_OK)
+      return fail_with(&c->run->error, ABD_ERROR_FILE, "%s: event of step %lld: %s", run_path(c->run->run),
+                       (long long)e->step, abd_world_error(c->world));
+  }
+  return ABD_OK;
+}
+
+static AbdStatus check_frame(Check *c, int64_t step) {
   AbdCrossing crossing[MOST_CROSSINGS];
   AbdRunFrame frame;
-  AbdStatus status = abd_run_frame(c->run, step, &frame);
+  AbdStatus status = exclude_until(c, step);
+  if (status == ABD_OK) status = abd_run_frame(c->run, step, &frame);
   if (status != ABD_OK) return status;
   size_t count = abd_world_find_crossings(c->world, frame.node, crossing, MOST_CROSSINGS);
   if (count == SIZE_MAX) return fail_with(&c->run->error, ABD_ERROR_MEMORY, "out of memory");
@@ -159,14 +175,24 @@ AbdStatus abd_run_verify(AbdRun *run, int64_t step, AbdRunCrossing *visit,
   if (status != ABD_OK) return status;
   AbdWorld *world = build_world(&run->scene, &run->error);
   if (!world) return run->error.status;
-  const Check check = {run, world, visit, user, verdict};
+  RunExclusion *exclusion;
+  size_t exclusions;
+  if (!run_read_exclusions(run->run, &exclusion, &exclusions)) status = run_failed(run);
+  Check check = {.run = run,
+                 .world = world,
+                 .exclusion = exclusion,
+                 .exclusion_count = exclusions,
+                 .visit = visit,
+                 .user = user,
+                 .verdict = verdict};
   verdict->pairs = count_pairs(world, &run->scene);
-  if (verdict->pairs < 0) status = fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory");
+  if (status == ABD_OK && verdict->pairs < 0) status = fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory");
   if (status == ABD_OK && step >= 0) status = check_frame(&check, step);
   for (size_t k = 0; step < 0 && k < view.frame_count && status == ABD_OK; k++) {
     status = check_frame(&check, view.frame[k]);
     if (progress) progress(user, k + 1, view.frame_count);
   }
+  free(exclusion);
   abd_world_destroy(world);
   return status;
 }

@@ -359,6 +359,19 @@ AbdStatus model_add_restitution(Model *model, int a, int b, double restitution, 
   return ABD_OK;
 }
 
+bool model_has_rules(const Model *model, const Snapshot *snapshot) {
+  size_t size = (size_t)model->rule_count * sizeof(PairRule);
+  return model->rule_count == snapshot->rule_count && (!size || !memcmp(model->rule, snapshot->rule, size));
+}
+
+AbdStatus model_take_rules(Model *model, const Snapshot *snapshot, AbdError *error) {
+  if (!mem_reserve((void **)&model->rule, &model->rule_capacity, snapshot->rule_count, sizeof(PairRule)))
+    return fault(error, ABD_ERROR_MEMORY, "out of memory for %d rules of pairs", snapshot->rule_count);
+  model->rule_count = snapshot->rule_count;
+  if (model->rule_count) memcpy(model->rule, snapshot->rule, (size_t)model->rule_count * sizeof(PairRule));
+  return ABD_OK;
+}
+
 /* The contact range for the dynamic bodies that collide, or for all; 0 if there are none. */
 static double range_of_sizes(const Model *model, bool all) {
   double sum = 0, smallest = INFINITY;

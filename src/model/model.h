@@ -270,15 +270,20 @@ bool state_need_vertex_force(State *state, const Model *model);
 bool state_need_shares(State *state, const Model *model);
 size_t state_size(const State *state, const Model *model);
 void state_save(const State *state, const Model *model, unsigned char *bytes);
-/* The bodies and joints of a snapshot, and the settings that may be automatic. */
+/* The bodies, joints and rules of pairs of a snapshot, and the settings that may be automatic. */
 typedef struct Snapshot {
-  int body_count, joint_count;
+  int body_count, joint_count, rule_count;
   const unsigned char *body, *joint; /* ids, ascending */
+  const unsigned char *rule;         /* PairRules, sorted, of the bodies in their order */
   double range, tolerance;
 } Snapshot;
 AbdStatus snapshot_read(const unsigned char *bytes, size_t size, Snapshot *snapshot, AbdError *error);
 uint32_t snapshot_id(const unsigned char *ids, int index);
 bool snapshot_has(const unsigned char *ids, int count, uint32_t id);
+/* A started model has all rules of the snapshot and no others. */
+bool model_has_rules(const Model *model, const Snapshot *snapshot);
+/* Replaces all rules by those of the snapshot, whose bodies the model has. */
+AbdStatus model_take_rules(Model *model, const Snapshot *snapshot, AbdError *error);
 /* The model must have the bodies and joints of the snapshot. */
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error);
 uint64_t state_hash(const State *state, const Model *model);

@@ -1,6 +1,6 @@
 /* The state's arrays, its bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the
- * struct, the anchors, what pairs remember, which pairs touch, the shares of ranks if bodies are divided, the ids of
- * bodies and joints. A checksum finds damaged bytes. Values that a step cannot use are refused even if the checksum is
+ * struct, the anchors, what pairs remember, which pairs touch, the shares of ranks if bodies are divided, the rules of
+ * pairs, the ids of bodies and joints. A checksum finds damaged bytes. Values that a step cannot use are refused even if the checksum is
  * right. Tested in tests/test_world.c. */
 #include "model/handling.h"
 
@@ -12,12 +12,12 @@
 typedef struct Header {
   char magic[8];
   int64_t step, level, body_count, vertex_count, kinematic_count, joint_count, force_count, anchor_count, memory_count,
-      touch_count;
+      touch_count, rule_count;
   double before;
   double range, tolerance; /* the world's, which may be automatic */
   uint64_t checksum;       /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst11";
+static const char snapshot_magic[8] = "abdst12";
 
 /* The arrays per node, per body and per joint, named once for init, save, restore and destroy. */
 typedef struct Part {
@@ -316,9 +316,13 @@ static Header header_of(const State *state, const Model *model) {
                   .anchor_count = state->anchor_count,
                   .memory_count = state->memory_count,
                   .touch_count = state->touch_count,
+                  .rule_count = model->rule_count,
                   .range = model->def.contact.range,
                   .tolerance = model->def.solver.tolerance};
 }
+
+/* The end of the bytes: the rules, then the ids. */
+static size_t rules_size(const Header *h) { return (size_t)h->rule_count * sizeof(PairRule); }
 
 static size_t ids_size(const Header *h) { return (size_t)(h->body_count + h->joint_count) * sizeof(uint32_t); }
 
@@ -333,7 +337,7 @@ static size_t size_of(const Header *h) {
   size_t size = sizeof(Header);
   for (int k = 0; k < PART_COUNT; k++) size += part[k].count * part[k].item_size;
   return size + (size_t)h->anchor_count * sizeof(Anchor) + (size_t)h->memory_count * sizeof(PairMemory) +
-         (size_t)h->touch_count * sizeof(uint64_t) + ids_size(h);
+         (size_t)h->touch_count * sizeof(uint64_t) + rules_size(h) + ids_size(h);
 }
 
 /* The shares follow three numbers: ranks, steps and divisions. */
@@ -376,6 +380,7 @@ void state_save(const State *state, const Model *model, unsigned char *bytes) {
   bytes = put(threads, bytes, state->memory, (size_t)state->memory_count * sizeof(PairMemory));
   bytes = put(threads, bytes, state->touch, (size_t)state->touch_count * sizeof(uint64_t));
   bytes = put_shares(&state->shares, model->body_count, bytes);
+  bytes = put(threads, bytes, model->rule, rules_size(&header));
   for (int i = 0; i < model->body_count; i++) bytes = put(1, bytes, &model->body[i].id, sizeof(uint32_t));
   for (int j = 0; j < model->joint_count; j++) bytes = put(1, bytes, &model->joint[j].id, sizeof(uint32_t));
   header.checksum = snapshot_checksum(threads, &header, rest, (size_t)(bytes - rest));
@@ -389,8 +394,8 @@ static AbdStatus read_header(const unsigned char *bytes, size_t size, Header *h,
   memcpy(h, bytes, sizeof *h);
   if (memcmp(h->magic, snapshot_magic, sizeof h->magic) != 0)
     return fault(error, ABD_ERROR_STATE, "these %zu bytes are not a snapshot of this version", size);
-  const int64_t count[] = {h->body_count,  h->vertex_count, h->kinematic_count, h->joint_count,
-                           h->force_count, h->anchor_count, h->memory_count,    h->touch_count};
+  const int64_t count[] = {h->body_count,   h->vertex_count, h->kinematic_count, h->joint_count, h->force_count,
+                           h->anchor_count, h->memory_count, h->touch_count,     h->rule_count};
   for (int k = 0; k < ARRAY_COUNT(count); k++)
     if (count[k] < 0 || count[k] > INT32_MAX / 2)
       return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: count %d of its header is %lld", k,
@@ -419,14 +424,38 @@ static AbdStatus check_ids(const unsigned char *ids, int count, const char *what
   return ABD_OK;
 }
 
+/* Sorted pairs of bodies of the snapshot. */
+static AbdStatus check_rules(const Snapshot *s, AbdError *error) {
+  uint64_t last = 0;
+  for (int i = 0; i < s->rule_count; i++) {
+    PairRule rule;
+    memcpy(&rule, s->rule + (size_t)i * sizeof rule, sizeof rule);
+    uint64_t a = rule.key >> 32, b = rule.key & 0xffffffffu;
+    bool pair = a < b && b < (uint64_t)s->body_count && (i == 0 || rule.key > last);
+    if (!pair || isinf(rule.friction) ||
+        (!isnan(rule.restitution) && !(rule.restitution >= 0 && rule.restitution <= 1)))
+      return fault(error, ABD_ERROR_STATE,
+                   "the snapshot is damaged: rule %d is of bodies %llu, %llu with friction %g, restitution %g", i + 1,
+                   (unsigned long long)a, (unsigned long long)b, rule.friction, rule.restitution);
+    last = rule.key;
+  }
+  return ABD_OK;
+}
+
 AbdStatus snapshot_read(const unsigned char *bytes, size_t size, Snapshot *snapshot, AbdError *error) {
   Header h;
   if (read_header(bytes, size, &h, error)) return error->status;
   const unsigned char *ids = bytes + size - ids_size(&h);
-  *snapshot = (Snapshot){(int)h.body_count, (int)h.joint_count, ids, ids + (size_t)h.body_count * sizeof(uint32_t),
-                         h.range,           h.tolerance};
+  *snapshot = (Snapshot){.body_count = (int)h.body_count,
+                         .joint_count = (int)h.joint_count,
+                         .rule_count = (int)h.rule_count,
+                         .body = ids,
+                         .joint = ids + (size_t)h.body_count * sizeof(uint32_t),
+                         .rule = ids - rules_size(&h),
+                         .range = h.range,
+                         .tolerance = h.tolerance};
   if (check_ids(snapshot->body, snapshot->body_count, "body", error) ||
-      check_ids(snapshot->joint, snapshot->joint_count, "joint", error))
+      check_ids(snapshot->joint, snapshot->joint_count, "joint", error) || check_rules(snapshot, error))
     return error->status;
   if (h.range > 0 && isfinite(h.range) && h.tolerance > 0 && isfinite(h.tolerance)) return ABD_OK;
   return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its contact range is %g, its tolerance %g", h.range,

@@ -3,6 +3,7 @@
 #include "record/file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 bool run_last_id(Run *run, const char *table, uint32_t *id) {
   char sql[96];
@@ -72,6 +73,40 @@ bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, con
       good = write_death(run, "joint_def", e->joint.id, now);
   }
   return good;
+}
+
+/* ---- Reading ---- */
+
+static bool add_exclusion(RunExclusion **list, size_t *count, RunExclusion one) {
+  RunExclusion *grown = *count & (*count - 1) ? *list : realloc(*list, 2 * (*count + 1) * sizeof *grown);
+  if (!grown) return false;
+  *list = grown;
+  grown[(*count)++] = one;
+  return true;
+}
+
+bool run_read_exclusions(Run *run, RunExclusion **list, size_t *count) {
+  char sql[192];
+  const char *excluded = abd_event_kind_name(ABD_EVENT_PAIR_EXCLUDED);
+  *list = NULL, *count = 0;
+  if (!run_has_table(run, "event")) return true;
+  snprintf(sql, sizeof sql,
+           "SELECT step, body_a, body_b, kind = '%s' FROM event WHERE kind IN ('%s', '%s') ORDER BY step, rowid",
+           excluded, excluded, abd_event_kind_name(ABD_EVENT_PAIR_INCLUDED));
+  sqlite3_stmt *s = run_prepare(run, sql);
+  bool good = s != NULL;
+  int code = SQLITE_DONE;
+  while (good && (code = sqlite3_step(s)) == SQLITE_ROW) {
+    RunExclusion one = {sqlite3_column_int64(s, 0), (uint32_t)sqlite3_column_int64(s, 1),
+                        (uint32_t)sqlite3_column_int64(s, 2), sqlite3_column_int(s, 3)};
+    good = add_exclusion(list, count, one) || run_fail(run, RUN_DISK, "%s: out of memory", run->path);
+  }
+  if (good && code != SQLITE_DONE) good = run_fail_sqlite(run, "read the events");
+  sqlite3_finalize(s);
+  if (good) return true;
+  free(*list);
+  *list = NULL, *count = 0;
+  return false;
 }
 
 /* ---- Deleting ---- */

@@ -175,6 +175,15 @@ typedef struct RunFrame {
   double *velocity; /* [rate_count] linear and angular, or 3 per vertex of a soft body; NULL if the file has none */
 } RunFrame;
 
+/* Two bodies that do not collide from a step on, or that collide again. */
+typedef struct RunExclusion {
+  int64_t step; /* the first that has it */
+  uint32_t a, b;
+  bool excluded;
+} RunExclusion;
+/* The changes after the start, in their order, malloc'ed; RunBody has the exclusions of its body's first step. */
+bool run_read_exclusions(Run *run, RunExclusion **list, size_t *count);
+
 /* How many bodies and joints have come and gone so far: a scene that was read is up to date while it stays. */
 bool run_count_changes(Run *run, int64_t *count);
 /* Value of a key, malloc'ed; NULL if there is none, which is no error. */

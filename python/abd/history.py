@@ -1,7 +1,7 @@
 """How a world came to be: every change, in order, so that copies and pickles of a world continue with the same bits.
 
 Changes between steps are replayed each at the state at which it was made, because joints are fixed to bodies as they
-are then.
+are then. Exclusions, friction and restitution of pairs after the first step are in the snapshot.
 """
 
 from __future__ import annotations
@@ -39,13 +39,6 @@ def log_of(snapshot: Snapshot, log: list[tuple]) -> list[tuple]:
     return log if snapshot._log is None else snapshot._log[: snapshot._count]
 
 
-def without_pair(log: list[tuple], what: str, pair: tuple[int, int]) -> list[tuple]:
-    """The log without earlier values of a pair's friction or restitution after the first step; a new list if any."""
-    first = next((k for k, entry in enumerate(log) if entry[0] == "at"), len(log))
-    old = [entry for entry in log[first:] if entry[0] == what and {*entry[1:3]} == {*pair}]
-    return [entry for entry in log if not any(entry is one for one in old)] if old else log
-
-
 _PAIR = {
     "exclude": "abd_world_exclude_pair",
     "include": "abd_world_include_pair",
@@ -72,7 +65,8 @@ def rebuild(scene: Scene | None, settings: dict, threads: int, log: list, snapsh
 def _replay(world: World, entry: tuple) -> None:
     what, *rest = entry
     if what == "at":
-        world.restore(rest[0])
+        if rest[0] is not None:
+            world.restore(rest[0])
     elif what == "mesh":
         world.add_mesh(rest[0])
     elif what == "body":

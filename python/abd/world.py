@@ -32,7 +32,7 @@ from abd._core import (
     vector,
 )
 from abd.body import Body, SoftBody
-from abd.history import Snapshot, log_of, rebuild, snapshot_of, without_pair
+from abd.history import Snapshot, log_of, rebuild, snapshot_of
 from abd.joint import Joint
 from abd.mesh import Mesh, MeshLike
 from abd.options import BodyOptions, ContactOptions, JointOptions, SoftOptions, SolverOptions
@@ -147,24 +147,28 @@ class World:
         if status != OK:
             raise failure(status, text(lib.abd_world_error(world)))
 
-    def _edit(self, function: Any, *arguments: Any) -> None:
-        """A change of the model. After steps were taken, the log needs the state at which it was made."""
+    def _edit(self, function: Any, *arguments: Any, plain: bool = False) -> None:
+        """A change of the model. After steps were taken, the log needs the state at which it was made.
+
+        ``plain``: the change does not depend on the state, if it is not refused.
+        """
         world = self._open()
         before = None
         if lib.abd_world_step_count(world) and not self._in_change:
-            before = self._snapshot_entry()
+            before = self._state_entry(plain)
         self._do(function, *arguments)
         if before:
             self._log.append(before)
         self._frames = None
 
-    def _snapshot_entry(self) -> tuple | None:
-        last = self._last_change()
+    def _state_entry(self, plain: bool) -> tuple | None:
+        """The state for the log, if its last one is another. Plain changes before all others need none; then the log
+        has the step alone. Ids of a scene's later bodies depend on when others came."""
+        last = next((entry for entry in reversed(self._log) if entry[0] == "at"), None)
+        if plain and not self._scene and (not last or not last[1]):
+            return None if last else ("at", None, self.step_count)
         snapshot = bytes(self.snapshot())
         return None if last and last[1] == snapshot else ("at", snapshot, self.step_count)
-
-    def _last_change(self) -> tuple | None:
-        return next((entry for entry in reversed(self._log) if entry[0] == "at"), None)
 
     def __repr__(self) -> str:
         if self._owned is None:
@@ -188,7 +192,7 @@ class World:
         definition.vertex_count, definition.triangle_count = len(mesh.vertices), len(mesh.triangles)
         definition.edge_count = len(mesh.edges)
         out = ffi.new("AbdMeshId *")
-        self._edit(lib.abd_world_add_mesh, definition, out)
+        self._edit(lib.abd_world_add_mesh, definition, out, plain=True)
         self._meshes[id(mesh)] = mesh, out.id
         self._log.append(("mesh", mesh))
         return out.id
@@ -211,7 +215,7 @@ class World:
         mesh = Mesh.of(mesh)
         definition.mesh.id = self.add_mesh(mesh)
         out = ffi.new("AbdBodyId *")
-        self._edit(lib.abd_world_add_body, definition, out)
+        self._edit(lib.abd_world_add_body, definition, out, plain=True)
         self._log.append(("body", mesh, {**given, "color": color} if color else given))
         return Body(self, out.id)
 
@@ -278,9 +282,9 @@ class World:
     def remove(self, item: Body | Joint) -> None:
         """Removes a body with its joints, or a joint."""
         if isinstance(item, Joint):
-            self._edit(lib.abd_world_remove_joint, [self._own(item, Joint)])
+            self._edit(lib.abd_world_remove_joint, [self._own(item, Joint)], plain=True)
         else:
-            self._edit(lib.abd_world_remove_body, [self._own(item, Body)])
+            self._edit(lib.abd_world_remove_body, [self._own(item, Body)], plain=True)
         self._log.append(("remove_joint" if isinstance(item, Joint) else "remove_body", item.id))
 
     def exclude(self, a: Body, b: Body) -> None:
@@ -301,12 +305,9 @@ class World:
 
     def _pair(self, function: Any, what: str, a: Body, b: Body, *value: float) -> None:
         pair = self._own(a, Body), self._own(b, Body)
-        if value and not self._in_change and self._last_change() and self.collides(a, b):
-            self._do(function, [pair[0]], [pair[1]], *value)  # it depends on no state, and the last value counts
-            self._log = without_pair(self._log, what, pair)
-        else:
-            self._edit(function, [pair[0]], [pair[1]], *value)
-        self._log.append((what, *pair, *value))
+        self._do(function, [pair[0]], [pair[1]], *value)
+        if self._in_change or not self.step_count:  # later snapshots have it
+            self._log.append((what, *pair, *value))
 
     def collides(self, a: Body, b: Body) -> bool:
         """Whether two bodies may collide."""
@@ -769,11 +770,8 @@ class World:
 
     def _made_before(self, snapshot: Snapshot) -> bool:
         """Whether the bodies and joints of a snapshot are known: it is one of this world."""
-        if snapshot._log is self._log:
-            return snapshot._count <= len(self._log)
-        logs = log_of(snapshot, self._log), self._log
-        log, now = ([entry for entry in one if entry[0] not in ("friction", "restitution")] for one in logs)
-        return len(log) <= len(now) and all(a is b for a, b in zip(log, now))
+        log = log_of(snapshot, self._log)
+        return len(log) <= len(self._log) and all(a is b for a, b in zip(log, self._log))
 
     def _rebuild(self, snapshot: Snapshot) -> None:
         log = log_of(snapshot, self._log)

@@ -175,6 +175,49 @@ def test_worlds_made_in_python_are_recorded_and_resumed(arm, stack, tmp_path):
     assert run.body("ball")["color"] == [0, 255, 0]
 
 
+def test_changed_pairs_are_resumed_and_verified(stack, tmp_path):
+    """A box that may pass through the ground for a while: the file has when, for the verdict and to go on."""
+    ground, low, middle, top = stack.bodies
+    path = tmp_path / "pairs.abd"
+    for box in (low, middle):
+        stack.exclude(box, top)
+    with stack.record(path, steps=60, every=5):
+        stack.step(5)
+        stack.exclude(ground, top)
+        stack.set_pair_friction(ground, low, 0.01)
+        stack.step(30)
+    assert top.position[2] < 0.1 and low.position[2] > 0
+    twin = stack.copy()
+    assert command("run", path, "--resume", "-q").returncode == 0
+    twin.step(25)
+    run = abd.Run(path)
+    assert run.summary["last_hash"] == twin.hash
+    assert run.verify()["crossings"] == 0
+    kinds = [kind for kind in run.events["kind"] if kind.startswith("pair")]
+    assert kinds == ["pair excluded"]
+    with pytest.raises(abd.CrossingError):
+        stack.include(ground, top)
+
+
+def test_a_world_that_gets_and_loses_bodies_keeps_no_states(stack):
+    """Its history has what came, not the state at which it came; copies have the same bits."""
+    stack.step()
+    for k in range(20):
+        ball = stack.add_body(abd.sphere(0.05), position=(2 + 0.3 * k, 0, 0.5))
+        stack.step(2)
+        if k % 3:
+            ball.remove()
+    assert sum(1 for entry in stack._log if entry[0] == "at" and entry[1]) == 0
+    twin = stack.copy()
+    for world in (stack, twin):
+        last = world.bodies[-1]
+        world.add_joint("hinge", last, point=last.position, axis=(0, 1, 0))
+    third = twin.copy()
+    for world in (stack, twin, third):
+        world.step(10)
+    assert twin.hash == stack.hash == third.hash
+
+
 def test_recording_follows_changes(stack, tmp_path):
     with stack.record(tmp_path / "x.abd") as recorder:
         stack.step(5)

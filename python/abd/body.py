@@ -48,6 +48,10 @@ class Body:
         self.world._check(lib.abd_body_state(self.world._open(), [self.id], state), self._missing)
         return state
 
+    def _vector(self, name: str) -> np.ndarray:
+        state = self._state()  # an array of a structure is valid only while the structure is referred to
+        return np.array(list(getattr(state, name)))
+
     @property
     def name(self) -> str:
         return text(self._view().name)
@@ -93,12 +97,12 @@ class Body:
     @property
     def position(self) -> np.ndarray:
         """[m] of the mesh's own origin, as in its file."""
-        return np.array(list(self._state().position))
+        return self._vector("position")
 
     @property
     def rotation(self) -> np.ndarray:
         """Quaternion w, x, y, z about that origin."""
-        return np.array(list(self._state().rotation))
+        return self._vector("rotation")
 
     @property
     def center(self) -> np.ndarray:
@@ -108,12 +112,12 @@ class Body:
     @property
     def velocity(self) -> np.ndarray:
         """[m/s] of the centre of mass."""
-        return np.array(list(self._state().velocity))
+        return self._vector("velocity")
 
     @property
     def angular_velocity(self) -> np.ndarray:
         """[rad/s] along the world's axes."""
-        return np.array(list(self._state().angular_velocity))
+        return self._vector("angular_velocity")
 
     def set_state(
         self,
@@ -184,7 +188,8 @@ class Body:
     @property
     def mesh(self) -> MeshView:
         """The solver's mesh, shared by all bodies that use it."""
-        return MeshView(self.world, self._view().mesh.id)
+        body = self._view()
+        return MeshView(self.world, body.mesh.id)
 
     @property
     def vertices(self) -> np.ndarray:

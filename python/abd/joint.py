@@ -63,8 +63,8 @@ class Joint:
     @property
     def limits(self) -> tuple[float, float]:
         """Of the coordinate."""
-        limit = self._def().limit
-        return limit[0], limit[1]
+        d = self._def()
+        return d.limit[0], d.limit[1]
 
     @property
     def info(self) -> dict[str, Any]:

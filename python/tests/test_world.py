@@ -2,7 +2,10 @@
 
 import copy
 import gc
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -449,3 +452,22 @@ def test_settings_of_bodies_change():
     twin.step(20)
     world.step(20)
     assert twin.hash == world.hash
+
+
+READ_ALL = """
+import abd
+world = abd.World(gravity=(0, 0, 0), threads=1)
+body = world.add_body(abd.box(), position=(1, 2, 3), velocity=(4, 5, 0), angular_velocity=(0, 0, 7))
+joint = world.add_joint("planar", body, point=(1, 2, 3), axis=(0, 0, 1), limit=(-1, 2))
+world.start()
+print(*body.position, *body.rotation, *body.velocity, *body.angular_velocity, *joint.limits, body.mesh.id)
+"""
+
+
+def test_memory_is_read_before_it_is_freed():
+    """glibc overwrites what is freed, so values that are read too late are others."""
+    tunables = "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"
+    env = dict(os.environ, GLIBC_TUNABLES=tunables)
+    read = subprocess.run([sys.executable, "-c", READ_ALL], env=env, capture_output=True, text=True, check=True)
+    values = [1, 2, 3, 1, 0, 0, 0, 4, 5, 0, 0, 0, 7, -1, 2, 1]
+    assert [float(x) for x in read.stdout.split()] == pytest.approx(values, rel=1e-14)

@@ -238,7 +238,7 @@ static void test_refused(void **state) {
 #define REFUSED(change, status, sentence) (d = good, (change), refuse(&lab, &d, status, sentence))
   REFUSED(d.kind = ABD_JOINT_KIND_COUNT, ABD_ERROR_ARGUMENT, "is unknown");
   REFUSED(d.kind = (AbdJointKind)-1, ABD_ERROR_ARGUMENT, "is unknown");
-  REFUSED(d.body_a.id = 0, ABD_ERROR_ARGUMENT, "joint \"elbow\": bodies 0 and 2, but there are 3");
+  REFUSED(d.body_a.id = 0, ABD_ERROR_ARGUMENT, "joint \"elbow\": expected a body as its first");
   REFUSED(d.body_b.id = 9, ABD_ERROR_ARGUMENT, "bodies 1 and 9, but there are 3");
   REFUSED(d.body_b = a, ABD_ERROR_JOINT, "to itself");
   REFUSED((d.body_a = wall, d.body_b = world_body), ABD_ERROR_JOINT, "neither of its bodies moves freely");

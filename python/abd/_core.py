@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import operator
 from typing import Any, Iterable, NoReturn
 
 import numpy as np
@@ -150,9 +151,23 @@ def enum_name(kind: str, value: int) -> str:
 
 def number(value: Any, what: str) -> float:
     try:
-        return float(value)
+        result = math.nan if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{what}: expected a number, got {value!r}") from None
+        result = math.nan
+    if math.isnan(result):
+        raise ArgumentError(f"{what}: expected a number, got {value!r}")
+    return result
+
+
+def whole(value: Any, what: str, least: int = 0) -> int:
+    """An integer of Python or NumPy that is not below the least one."""
+    try:
+        result = operator.index(value)
+    except TypeError:
+        result = least - 1
+    if result < least:
+        raise ArgumentError(f"{what}: expected an integer >= {least}, got {value!r}")
+    return result
 
 
 def vector(value: Any, count: int, what: str) -> list[float]:
@@ -318,6 +333,8 @@ class Fields:
         elif ctype.kind == "pointer" and ctype.item.cname == "char":
             if not isinstance(value, str):
                 raise ArgumentError(f"{what}: expected a text, got {value!r}")
+            if "\0" in value:
+                raise ArgumentError(f"{what}: a text must not contain the character 0, got {value!r}")
             self.keep.append(ffi.new("char[]", value.encode()))
             setattr(self.struct, name, self.keep[-1])
         elif _is_id(ctype):
@@ -385,7 +402,7 @@ def fixed_bits(value: Any) -> int:
 
 
 def steps_of(seconds: Any, dt: float, what: str) -> int:
-    time = number(seconds, what)
+    time = number(seconds, what) if seconds == seconds else math.inf
     if not 0 <= time < math.inf:
         raise ArgumentError(f"{what}: expected a time >= 0, got {seconds!r}")
     return math.ceil(time / dt - 1e-6)

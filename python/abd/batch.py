@@ -8,7 +8,20 @@ from typing import Any, Iterator, NoReturn, Sequence
 
 import numpy as np
 
-from abd._core import ArgumentError, Error, StateError, doubles, dtype_of, failure, ffi, lib, records, text, uints
+from abd._core import (
+    ArgumentError,
+    Error,
+    StateError,
+    doubles,
+    dtype_of,
+    failure,
+    ffi,
+    lib,
+    records,
+    text,
+    uints,
+    whole,
+)
 from abd.history import Snapshot
 from abd.joint import Joint
 from abd.scene import Scene
@@ -42,13 +55,12 @@ class Batch:
     """
 
     def __init__(self, scene: str | os.PathLike[str] | Scene | World, count: int, *, threads: int = 0) -> None:
-        if not isinstance(count, (int, np.integer)) or count < 1:
-            raise ArgumentError(f"count: expected an integer of at least 1, got {count!r}")
+        count = whole(count, "count", 1)
         if not isinstance(scene, (Scene, World)):
             scene = Scene.load(scene)
-        self.worlds: list[World] = _make(scene, int(count), threads or len(os.sched_getaffinity(0)))
+        self.worlds: list[World] = _make(scene, count, whole(threads, "threads") or len(os.sched_getaffinity(0)))
         self._c = ffi.new("Batch *")
-        self._keep = ffi.new("Glue *[]", [world._glue for world in self.worlds]), ffi.new("AbdStatus[]", int(count))
+        self._keep = ffi.new("Glue *[]", [world._glue for world in self.worlds]), ffi.new("AbdStatus[]", count)
         self._c.world, self._c.status = self._keep
         self._c.count, self._c.threads = int(count), int(threads)
         first = self.worlds[0]
@@ -115,7 +127,7 @@ class Batch:
         Fields are those of AbdStepReport, and ``steps`` and ``not_converged``: of the call. If worlds fail, BatchError
         names them after the others are done. Ctrl-C stops all worlds after the step they are in.
         """
-        self._call(lib.batch_step, int(count))
+        self._call(lib.batch_step, whole(count, "count"))
         return self.reports
 
     @property

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abd._core import Error, Fields, as_dict, doubles, enum_name, ffi, lib, number, text, vector, view
+from abd._core import Error, Fields, as_dict, doubles, enum_name, ffi, lib, number, text, vector, view, whole
 
 if TYPE_CHECKING:
     from abd.world import World
@@ -219,8 +219,7 @@ class Body:
     def distance(self, other: Body) -> dict[str, Any]:
         """Nearest points of two bodies: distance, point_a, point_b, triangle_a, triangle_b."""
         nearest = ffi.new("AbdNearest *")
-        status = lib.abd_world_distance(self.world._open(), [self.id], [self.world._own(other, Body)], nearest)
-        self.world._check(status, lambda: "distance: expected two different bodies of a world that has started")
+        self.world._do(lib.abd_world_distance, [self.id], [self.world._own(other, Body)], nearest)
         return as_dict(nearest[0])
 
     def overlaps(self, sensors: bool = False) -> list[Body]:
@@ -300,26 +299,26 @@ class SoftBody(Body):
         """Fixes vertices to a body or the world. Before the first step, or in the change that adds the soft body."""
         to = self.world._own(body, Body) if body else 0
         for vertex in np.atleast_1d(vertices).tolist():
-            self.world._edit(lib.abd_soft_attach, [self.id], int(vertex), [to])
+            self.world._edit(lib.abd_soft_attach, [self.id], whole(vertex, "vertex"), [to])
             self.world._log.append(("attach", self.id, int(vertex), to))
 
     def script(self, vertices: Any) -> None:
         """Vertices that ``set_vertex_target`` and ``set_vertex_velocity`` move. Before the first step."""
         for vertex in np.atleast_1d(vertices).tolist():
-            self.world._edit(lib.abd_soft_script, [self.id], int(vertex))
+            self.world._edit(lib.abd_soft_script, [self.id], whole(vertex, "vertex"))
             self.world._log.append(("script", self.id, int(vertex)))
 
     def set_vertex_force(self, vertex: int, force: Any) -> None:
         """[N] on one vertex until set again."""
-        self.world._do(lib.abd_soft_set_force, [self.id], int(vertex), vector(force, 3, "force"))
+        self.world._do(lib.abd_soft_set_force, [self.id], whole(vertex, "vertex"), vector(force, 3, "force"))
 
     def set_vertex_target(self, vertex: int, position: Any) -> None:
         """A scripted vertex: its position after the next step."""
-        self.world._do(lib.abd_soft_set_target, [self.id], int(vertex), vector(position, 3, "position"))
+        self.world._do(lib.abd_soft_set_target, [self.id], whole(vertex, "vertex"), vector(position, 3, "position"))
 
     def set_vertex_velocity(self, vertex: int, velocity: Any) -> None:
         """A scripted vertex: its velocity from now on."""
-        self.world._do(lib.abd_soft_set_velocity, [self.id], int(vertex), vector(velocity, 3, "velocity"))
+        self.world._do(lib.abd_soft_set_velocity, [self.id], whole(vertex, "vertex"), vector(velocity, 3, "velocity"))
 
 
 class MeshView:

@@ -137,7 +137,7 @@ def shape(name: str, *, soft: bool = False, **keys: Any) -> Mesh:
 
 def box(size: Any = (1, 1, 1)) -> Mesh:
     """A box; ``size`` [m] along x, y, z."""
-    return shape("box", size=list(size))
+    return shape("box", size=size)
 
 
 def sphere(radius: float = 0.5, subdivisions: int = 3) -> Mesh:
@@ -157,4 +157,4 @@ def torus(radius: float = 0.5, tube: float = 0.1, segments: int = 32, sides: int
 
 def ground(normal: Any = (0, 0, 1), size: float = 10.0) -> Mesh:
     """A half-space: everything behind the plane through a body's position is solid. For static bodies."""
-    return shape("ground", normal=list(normal), size=size)
+    return shape("ground", normal=normal, size=size)

@@ -23,6 +23,7 @@ from abd._core import (
     ArgumentError,
     Error,
     Fields,
+    FileError,
     StateError,
     as_dict,
     copy_records,
@@ -33,6 +34,7 @@ from abd._core import (
     new_error,
     steps_of,
     text,
+    whole,
 )
 from abd.scene import Scene
 
@@ -67,9 +69,7 @@ class Recorder:
         scene = world.to_scene()
         definition, error = ffi.new("AbdRunDef *", lib.abd_default_run_def()), new_error()
         fields = Fields(definition, "record")
-        if every < 1:
-            raise ArgumentError(f"every: expected an integer >= 1, got {every!r}")
-        fields.set(replace=replace, steps=steps, every=every, contacts=contacts, command="python")
+        fields.set(replace=replace, steps=steps, every=whole(every, "every", 1), contacts=contacts, command="python")
         c = lib.abd_run_create(os.fsencode(self.path), definition, scene._c, world._open(), error)
         if c == ffi.NULL:
             fail(error)
@@ -158,6 +158,8 @@ def run(
 
     if steps is not None and time is not None:
         raise ArgumentError("steps and time exclude each other")
+    if resume and replace:
+        raise ArgumentError("resume and replace exclude each other")
     world: World | None = scene if isinstance(scene, World) else None
     if world is None and not isinstance(scene, Scene):
         scene = Scene.parse(scene, **options) if isinstance(scene, dict) else Scene.load(scene, **options)
@@ -171,9 +173,9 @@ def run(
     else:
         world = world or scene.build(threads)
         planned = scene.steps if isinstance(scene, Scene) else -1
-    if steps is not None and steps < 0:
-        raise ArgumentError(f"steps: expected an integer >= 0, got {steps!r}")
-    target = steps if steps is not None else steps_of(time, world.dt, "time") if time is not None else planned
+    if steps is not None:
+        planned = whole(steps, "steps")
+    target = steps_of(time, world.dt, "time") if time is not None else planned
     if target < 0:
         raise ArgumentError("steps or time: expected one of them, because a World has no end")
     if not going_on:
@@ -493,6 +495,8 @@ class Run(Sequence[Frame]):
     def _records(self, function: Any, step: int, kind: str) -> np.ndarray:
         with self._lock:
             pointer, count = ffi.new(f"{kind} const **"), ffi.new("size_t *")
+            if step not in self._steps:
+                raise FileError(f"{self.path}: there is no frame of step {step}", "file")
             self._do(function, int(step), pointer, count)
             return copy_records(kind, pointer[0], count[0])
 
@@ -513,7 +517,7 @@ class Run(Sequence[Frame]):
         """
         with self._lock:
             verdict = ffi.new("AbdRunVerdict *")
-            self._do(lib.abd_run_verify, int(step), ffi.NULL, ffi.NULL, ffi.NULL, verdict)
+            self._do(lib.abd_run_verify, whole(step, "step", -1), ffi.NULL, ffi.NULL, ffi.NULL, verdict)
             return as_dict(verdict[0])
 
     # ---- Exports and pictures ----

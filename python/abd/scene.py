@@ -34,6 +34,8 @@ class Scene:
         if isinstance(path, dict):
             options = dict(set=set, scale=scale, mesh_dir=mesh_dir, geometry=geometry, base=base, keyframe=keyframe)
             return Scene.parse(path, hold=hold, **options)
+        if not isinstance(path, (str, os.PathLike, list, tuple)):
+            raise ArgumentError(f"expected the name of a file, a list of names or a dictionary, got {path!r}")
         paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
         definition, keep = _scene_def(set, scale, mesh_dir, geometry, base, keyframe, hold)
         names = [ffi.new("char[]", os.fsencode(name)) for name in paths]
@@ -78,7 +80,7 @@ class Scene:
 
     @staticmethod
     def gallery(name: str, **keys: Any) -> Scene:
-        """A scene that abd makes itself: ``Scene.gallery("card-house", levels=5)``; ``abd.gallery()`` has the names."""
+        """A scene that abd makes itself: ``Scene.gallery("cards", levels=5)``; ``abd.gallery()`` has the names."""
         error, length = new_error(), ffi.new("size_t *")
         words = [ffi.new("char[]", f"{key}={value}".encode()) for key, value in keys.items()]
         made = lib.abd_gallery_text(name.encode(), ffi.new("char *[]", words), len(words), length, error)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Callable
 
-from abd._core import OK, Error, fail, failure, ffi, lib, new_error, text
+from abd._core import OK, Error, SceneError, fail, failure, ffi, lib, new_error, text
 
 _NONE = ffi.cast("size_t", -1)
 
@@ -29,7 +29,7 @@ class Study:
             try:
                 self._text = path.read_text()
             except OSError as error:
-                raise FileNotFoundError(f"{path}: cannot read: {error.strerror}") from None
+                raise SceneError(f"{path}: cannot read: {error.strerror}", "scene") from None
         self._c = _parse(self._text, self._file)
 
     def __reduce__(self) -> tuple:

@@ -30,6 +30,7 @@ from abd._core import (
     text,
     uints,
     vector,
+    whole,
 )
 from abd.body import Body, SoftBody
 from abd.history import Snapshot, log_of, rebuild, snapshot_of
@@ -78,19 +79,19 @@ class World:
         return world
 
     def _init(self, scene: Scene | None, settings: dict[str, Any], threads: int, step: int = 0, c: Any = None) -> None:
-        error = new_error()
+        error, threads = new_error(), whole(threads, "threads")
         self._glue: Any = None
         self._owned: Any = None
         self._busy = False
         if c is not None:
             world = c
         elif scene:
-            world = lib.abd_scene_build_at(scene._c, int(threads), step, error)
+            world = lib.abd_scene_build_at(scene._c, threads, step, error)
         else:
             definition = ffi.new("AbdWorldDef *", lib.abd_default_world_def())
             fields = Fields(definition, "world")
             fields.set(**settings)
-            definition.solver.threads = int(threads)
+            definition.solver.threads = threads
             world = lib.abd_world_create(definition, error)
         if world == ffi.NULL:
             fail(error)
@@ -100,7 +101,7 @@ class World:
         self._report = ffi.buffer(self._glue, _report_bytes)
         self._scene = scene
         self._settings = settings
-        self._threads = int(threads)
+        self._threads = threads
         self._log: list[tuple] = []
         self._meshes: dict[int, tuple[Mesh, int]] = {}
         self._in_change = False
@@ -213,6 +214,8 @@ class World:
         fields.set(**given)
         definition.has_center_of_mass = given.get("center_of_mass") is not None
         mesh = Mesh.of(mesh)
+        if len(mesh.tets) and not len(mesh.triangles):
+            raise ArgumentError(f"{mesh!r} has no triangles: add_soft takes tets, a stiff body is its surface")
         definition.mesh.id = self.add_mesh(mesh)
         out = ffi.new("AbdBodyId *")
         self._edit(lib.abd_world_add_body, definition, out, plain=True)
@@ -225,6 +228,8 @@ class World:
         ``options`` are the fields of AbdSoftDef: name, young, poisson, density, thickness, position, ...
         """
         mesh = Mesh.of(mesh)
+        if mesh.half_space:
+            raise ArgumentError(f"{mesh!r} is a half-space, which cannot be soft")
         definition = ffi.new("AbdSoftDef *", lib.abd_default_soft_def())
         hidden = [f"{part}{end}" for part in ("vertex", "tet", "triangle", "edge") for end in ("", "_count")]
         fields = Fields(definition, f"soft body {options.get('name', '')!r}", hidden)
@@ -632,12 +637,8 @@ class World:
         self, point: Any, max_distance: float = np.inf, *, ignore: Body | None = None, sensors: bool = False
     ) -> dict[str, Any]:
         """The nearest point of any surface: distance (infinity if nothing was found), body_a, point_a, triangle_a."""
-        found = ffi.new("AbdNearest *")
-        world = self._open()
-        status = lib.abd_world_nearest(
-            world, vector(point, 3, "point"), number(max_distance, "max_distance"), self._filter(ignore, sensors), found
-        )
-        self._check(status, self._started)
+        found, most = ffi.new("AbdNearest *"), number(max_distance, "max_distance")
+        self._do(lib.abd_world_nearest, vector(point, 3, "point"), most, self._filter(ignore, sensors), found)
         return as_dict(found[0])
 
     def cast(
@@ -654,17 +655,14 @@ class World:
         cast = ffi.new("AbdCast *")
         Fields(cast, "cast").set(origin=origin, direction=direction, radius=radius, max_distance=max_distance)
         hit = ffi.new("AbdHit *")
-        self._check(lib.abd_world_cast(self._open(), cast, self._filter(ignore, sensors), hit), self._cast_failed)
+        self._do(lib.abd_world_cast, cast, self._filter(ignore, sensors), hit)
         return as_dict(hit[0]) if hit.body.id else None
 
-    def _cast_failed(self) -> str:
-        return "cast: expected finite numbers, a direction that is not 0, a radius >= 0, and a world that has started"
-
     def _bodies_of(self, function: Any, subject: Any, filter: Any) -> list[Body]:
-        world, count = self._open(), ffi.new("size_t *")
-        self._check(function(world, subject, filter, ffi.NULL, 0, count), self._started)
+        count = ffi.new("size_t *")
+        self._do(function, subject, filter, ffi.NULL, 0, count)
         ids = ffi.new("AbdBodyId[]", count[0])
-        self._check(function(world, subject, filter, ids, count[0], count), self._started)
+        self._do(function, subject, filter, ids, count[0], count)
         return [self._body(item.id) for item in ids]  # type: ignore[misc]
 
     def overlap_box(

@@ -312,3 +312,60 @@ def test_array_is_no_mesh():
         abd.Mesh.of(V)
     with pytest.raises(abd.SceneError, match=r"^nothing.stl: no such file$"):
         abd.Mesh.read("nothing.stl")
+
+
+def test_meshes_of_the_wrong_kind():
+    world = abd.World()
+    with pytest.raises(abd.ArgumentError, match="8 vertices, 0 triangles, 6 tets> has no triangles: add_soft"):
+        world.add_body(abd.shape("box", soft=True, cells=1))
+    with pytest.raises(abd.ArgumentError, match="is a half-space, which cannot be soft"):
+        world.add_soft(abd.ground())
+    with pytest.raises(abd.SceneError, match="size: expected a list of 3 numbers, got 2"):
+        abd.box(2)
+    soft = world.add_soft(abd.shape("box", soft=True, cells=1))
+    world.start()
+    with pytest.raises(abd.ArgumentError, match="vertex: expected an integer >= 0, got -1"):
+        soft.set_vertex_force(-1, (0, 0, 1))
+
+
+def test_questions_name_the_value():
+    world = abd.World()
+    body = world.add_body(BOX)
+    for ask in (lambda: world.nearest((0, 0, 0)), lambda: world.cast((0, 0, 0), (0, 0, 1)), lambda: body.overlaps()):
+        with pytest.raises(abd.StateError, match="the world has not started"):
+            ask()
+    world.start()
+    for ask, sentence in (
+        (lambda: world.nearest((0, 0, 0), -1), "its distance >= 0"),
+        (lambda: world.cast((0, 0, 0), (0, 0, 0)), "a direction that is not 0"),
+        (lambda: world.overlap_box((0, 0, 0), (-1, 1, 1)), "half sizes >= 0"),
+        (lambda: body.distance(body), "two different bodies"),
+        (lambda: world.add_joint("ball", point=(0, 0, 0)), "expected a body as its first"),
+    ):
+        with pytest.raises(abd.ArgumentError, match=sentence):
+            ask()
+
+
+def test_options_without_effect():
+    scene = {"version": 1, "bodies": [{"shape": "box"}]}
+    for option, sentence in (
+        ({"scale": 0.001}, "--scale is for mesh files given alone"),
+        ({"hold": True}, "--hold is for robots"),
+        ({"base": "free"}, "--base is for robots"),
+    ):
+        with pytest.raises(abd.SceneError, match=sentence):
+            abd.load(scene, **option)
+    with pytest.raises(abd.ArgumentError, match="expected the name of a file, a list of names or a dictionary, got 5"):
+        abd.load(5)
+
+
+def test_frames_that_do_not_exist(tmp_path):
+    scene = {"version": 1, "steps": 2, "bodies": [{"shape": "box"}]}
+    run = abd.run(scene, tmp_path / "a.abd", progress=False)
+    for read in (run.contacts, run.readings, run.frame, run.verify):
+        with pytest.raises(abd.FileError, match="there is no frame of step 9"):
+            read(9)
+    with pytest.raises(abd.ArgumentError, match="step: expected an integer >= -1, got -2"):
+        run.verify(-2)
+    with pytest.raises(abd.ArgumentError, match="azimuth: expected a number, got nan"):
+        run.export(tmp_path / "a.png", azimuth=math.nan)

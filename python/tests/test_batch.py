@@ -114,7 +114,7 @@ def test_errors_name_the_world(scene):
         batch.restore(batch[0].snapshot(), worlds=[1, 1])
     with pytest.raises(abd.ArgumentError, match="numbers from 0 to 2 or a mask"):
         batch.restore(batch[0].snapshot(), worlds=[3])
-    with pytest.raises(abd.ArgumentError, match="at least 1, got 0"):
+    with pytest.raises(abd.ArgumentError, match="count: expected an integer >= 1, got 0"):
         abd.Batch(scene, 0)
     batch[0].close()
     with pytest.raises(abd.StateError, match="closed"):

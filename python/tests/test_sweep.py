@@ -44,7 +44,7 @@ def test_study() -> None:
         study.run(6)
     with pytest.raises(abd.SceneError, match="unknown key; did you mean"):
         abd.Study({**STUDY, "recrod": []})
-    with pytest.raises(FileNotFoundError, match="none.json: cannot read"):
+    with pytest.raises(abd.SceneError, match="none.json: cannot read"):
         abd.Study("none.json")
 
 

@@ -117,11 +117,26 @@ static bool loader_start(Loader *loader, const char *name, const SceneOptions *o
   return loader->scene || loader_out_of_memory(loader);
 }
 
+/* Options of robots would have no effect. A scene that includes robots has keys for them. */
+static bool check_no_robot_options(const char *path, const SceneOptions *o, SceneError *error) {
+  const char *given = !o ? NULL : o->geometry ? "--geometry" : o->base ? "--base" : o->keyframe ? "--keyframe" : NULL;
+  if (!given && o && o->hold) given = "--hold";
+  return !given || scene_fail(error, "%.500s: %s is for robots (.urdf, .xml) given alone", path, given);
+}
+
+/* The same of the factor on mesh files. */
+static bool check_no_scale(const char *path, const SceneOptions *o, SceneError *error) {
+  return !o || !(o->mesh_scale > 0) ||
+         scene_fail(error, "%.500s: --scale is for mesh files given alone; in a scene a body has the key \"scale\"",
+                    path);
+}
+
 Scene *scene_parse(const char *text, size_t length, const char *name, const SceneOptions *options, SceneError *error) {
   char folder[PATH_MAX];
   MeshStore store = {0};
   JsonFile file = {.name = name, .text = text, .length = length, .error = error};
   Loader loader;
+  if (!check_no_robot_options(name, options, error) || !check_no_scale(name, options, error)) return NULL;
   if (!loader_start(&loader, name, options, folder, &store, error)) return NULL;
   loader.real_path = realpath(name, NULL);
   return finish(&loader, name, options, read_text(&loader, &file));
@@ -164,13 +179,6 @@ static bool fail_no_scene(const char *path, SceneError *error) {
                     path, why);
 }
 
-/* Options of robots would have no effect. A scene that includes robots has keys for them. */
-static bool check_no_robot_options(const char *path, const SceneOptions *o, SceneError *error) {
-  const char *given = !o ? NULL : o->geometry ? "--geometry" : o->base ? "--base" : o->keyframe ? "--keyframe" : NULL;
-  if (!given && o && o->hold) given = "--hold";
-  return !given || scene_fail(error, "%.500s: %s is for robots (.urdf, .xml) given alone", path, given);
-}
-
 Scene *scene_load(const char *const *path, int path_count, const SceneOptions *options, SceneError *error) {
   FileBytes file;
   if (path_count < 1) {
@@ -187,11 +195,6 @@ Scene *scene_load(const char *const *path, int path_count, const SceneOptions *o
     }
   }
   if (mesh_extension_known(path[0])) return load_meshes(path, path_count, options, error);
-  if (options && options->mesh_scale > 0) {
-    scene_fail(error, "%.500s: --scale is for mesh files given alone; in a scene a body has the key \"scale\"",
-               path[0]);
-    return NULL;
-  }
   if (!file_read(path[0], &file, error)) return NULL;
   bool none = is_no_scene(path[0], &file);
   Scene *scene = none ? NULL : scene_parse(file.bytes, file.length, path[0], options, error);

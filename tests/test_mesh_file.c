@@ -210,6 +210,10 @@ static void ply_without_properties(void **state) {
       "property int a\nend_header\n0 0 0\n0\n",
       "ply", "element edge: expected the properties vertex1 and vertex2");
   bad("ply\nformat ascii 1.0\nelement tristrips 1\n", "ply", "m:3: triangle strips are not read");
+  bad("ply\nformat ascii 1.0\nelement face 1\nproperty list uchar int vertex_indices\nelement vertex 3\nproperty float "
+      "x\n"
+      "property float y\nproperty float z\nend_header\n3 0 1 2\n0 0 0\n1 0 0\n0 1 0\n",
+      "ply", "element face comes before element vertex; write the vertices first");
 }
 
 static void numbers_are_correctly_rounded(void **state) {
@@ -313,6 +317,7 @@ static void ply_binary(void **state) {
     assert_int_equal(m.triangle[11], 2);
     mesh_data_free(&m);
     for (size_t cut = 0; cut < length; cut++) bad_bytes(bytes, cut, "ply", "m:");
+    bad_bytes(bytes, length - 1, "ply", "m: face 3: the file ends within it");
     bytes[length - 1] = bytes[length - 4] = 0x70;
     bad_bytes(bytes, length, "ply", "face 3: vertex index");
   }
@@ -347,6 +352,9 @@ static void stl(void **state) {
   bytes[0] = 'x';
   bad_bytes(bytes, length - 1, "stl", "binary STL of 4 triangles needs 284 bytes, the file has 283");
   bad_bytes(bytes, 10, "stl", "cut off");
+  bytes[80] = 2; /* the count */
+  bad_bytes(bytes, length, "stl", "m: binary STL of 2 triangles by its header, but its size is that of 4");
+  bytes[80] = 4;
   put_f32(bytes + 84 + 50 + 12, INFINITY);
   bad_bytes(bytes, length, "stl", "triangle 2: expected finite coordinates, got inf");
   m = good(

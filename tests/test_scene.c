@@ -243,6 +243,11 @@ static void errors_name_their_place(void **state) {
       "bodies[0].size[1]: expected a number > 0");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"torus\", \"tube\": 2}]}", "bodies[0].tube: expected a tube thinner");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"rotation\": [0, 0, 90]}]}", "\"euler_degrees\"");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"rotation\": {\"axis\": [0, 0, 1], \"degrees\": 9, "
+      "\"radians\": 1}}]}",
+      "bodies[0].rotation: \"degrees\" and \"radians\" exclude each other");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"inertia\": [0, 0, 0]}]}",
+      "bodies[0].inertia: expected moments of inertia > 0");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"material\": \"tin\"}]}", "no material \"tin\"");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"ground\", \"motion\": \"dynamic\"}]}",
       "a half-space can only be static");
@@ -262,6 +267,37 @@ static void errors_name_their_place(void **state) {
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"copies\": {\"count\": 3, \"offset\": [1e308, 0, 0]}}]}",
       "its position overflows");
   bad("{\"version\": 1, \"include\": [\"nothing.json\"]}", "include[0]: no file \"nothing.json\" to include");
+}
+
+static void keys_without_effect_are_noted(void **state) {
+  (void)state;
+  static const struct {
+    const char *keys, *note;
+  } row[] = {
+      {"\"motion\": \"static\", \"velocity\": [1, 0, 0]", "body \"a\" is static: its key \"velocity\" has no effect"},
+      {"\"motion\": \"static\", \"force\": [1, 0, 0]", "body \"a\" is static: its key \"force\" has no effect"},
+      {"\"motion\": \"kinematic\", \"torque\": [1, 0, 0]", "body \"a\" is kinematic: its key \"torque\" has no effect"},
+      {"\"motion\": \"kinematic\", \"forces\": [{\"time\": 0}]",
+       "body \"a\" is kinematic: its key \"forces\" has no effect"},
+      {"\"motion\": \"kinematic\", \"fixed\": [\"x\"]", "body \"a\" is kinematic: its key \"fixed\" has no effect"},
+      {"\"soft\": {}, \"mass\": 1",
+       "body \"a\" is soft: its key \"mass\" has no effect; its mass is that of its density"},
+      {"\"soft\": {}, \"restitution\": 1", "body \"a\" is soft: its key \"restitution\" has no effect"},
+      {"\"soft\": {}, \"mass\": 0", NULL},
+      {"\"motion_end\": 1", "body \"a\" is dynamic: its key \"motion_end\" has no effect"},
+      {"\"motion\": \"kinematic\", \"velocity\": [1, 0, 0], \"motion_end\": 1", NULL},
+      {"\"motion\": \"static\", \"velocity\": [0, 0, 0]", NULL},
+      {"\"velocity\": [1, 0, 0], \"force\": [1, 0, 0], \"fixed\": [\"x\"]", NULL}};
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    char text[400];
+    snprintf(text, sizeof text, "{\"version\": 1, \"bodies\": [{\"name\": \"a\", \"shape\": \"box\", %s}]}",
+             row[k].keys);
+    Scene *s = good(text);
+    print_message("%s: %s\n", row[k].keys, scene_note(s, 0));
+    assert_int_equal(scene_note_count(s), row[k].note ? 1 : 0);
+    assert_string_equal(scene_note(s, 0), row[k].note ? row[k].note : "");
+    scene_destroy(s);
+  }
 }
 
 static void deep_nesting(void **state) {
@@ -409,6 +445,14 @@ static void mesh_files_alone(void **state) {
   if (!s) fail_msg("%s", error.text);
   assert_int_equal(scene_note_count(s), 1);
   assert_non_null(strstr(scene_note(s, 0), "pair.obj has 2 separate pieces, which move as one body"));
+  scene_destroy(s);
+  const char *point = write_file("point.obj", "v 1 2 3\n"); /* above a ground that has a size */
+  s = scene_load(&point, 1, NULL, &error);
+  if (!s) fail_msg("%s", error.text);
+  world = scene_build(s, 1, &error);
+  if (!world) fail_msg("%s", error.text);
+  assert_int_equal(abd_world_start(world), ABD_OK);
+  abd_world_destroy(world);
   scene_destroy(s);
   const char *mixed[2] = {a, "scene.json"};
   assert_null(scene_load(mixed, 2, NULL, &error));
@@ -689,6 +733,7 @@ int main(void) {
       cmocka_unit_test(bodies),
       cmocka_unit_test(every_shape_builds),
       cmocka_unit_test(errors_name_their_place),
+      cmocka_unit_test(keys_without_effect_are_noted),
       cmocka_unit_test(deep_nesting),
       cmocka_unit_test(meshes_are_found),
       cmocka_unit_test(includes),

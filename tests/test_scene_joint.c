@@ -241,6 +241,8 @@ static void errors_of_shape(void **state) {
   bad_joint("{\"type\": \"orientation\", " UL "\"length\": 1}", "an orientation has no such key");
   bad_joint("{\"type\": \"ball\", " UL "\"collide\": false}", "expected a key \"point\"");
   bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1]}", "expected a key \"axis\"");
+  bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1], \"axis\": [0, 1, 0], \"rest\": 1}",
+            "joints[0].rest: without a \"stiffness\" there is no spring that rests");
   bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1], \"axis\": [0, 0, 0]}",
             "joints[0].axis: expected an axis that is not 0");
   bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0], \"axis\": [0, 0, 1]}",

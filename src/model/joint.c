@@ -116,8 +116,7 @@ static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError 
 
 static AbdStatus check_bodies(const Model *m, const AbdJointDef *d, const char *name, AbdError *error) {
   int body[2] = {model_body_index(m, d->body_a.id), model_body_index(m, d->body_b.id)};
-  if (!d->body_a.id)
-    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": expected a body as its first", name);
+  if (!d->body_a.id) return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": expected a body as its first", name);
   if (body[0] < 0 || (d->body_b.id && body[1] < 0))
     return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": bodies %u and %u, but there are %d", name, d->body_a.id,
                  d->body_b.id, m->body_count);

@@ -115,11 +115,16 @@ static bool has_role(const PlyElement *element, PlyRole role) {
 
 /* Without these properties the vertices would be at the origin and the faces missing. */
 static bool check_elements(const Ply *ply) {
+  bool vertices = false;
   for (int e = 0; e < ply->element_count; e++) {
     const PlyElement *element = &ply->element[e];
     bool vertex = element->kind == PLY_ELEMENT_VERTEX, face = element->kind == PLY_ELEMENT_FACE;
     bool edge = element->kind == PLY_ELEMENT_EDGE;
+    vertices = vertices || vertex;
     if (!element->count) continue;
+    if ((face || edge) && !vertices)
+      return text_fail(&ply->text, "element %s comes before element vertex; write the vertices first",
+                       face ? "face" : "edge");
     if (vertex && !(has_role(element, PLY_X) && has_role(element, PLY_Y) && has_role(element, PLY_Z)))
       return text_fail(&ply->text, "element vertex: expected the properties x, y and z");
     if (face && !has_role(element, PLY_CORNERS))

@@ -147,6 +147,9 @@ static void stack_crossing_parts(Scene *scene, const Box *box, const bool *cross
   }
 }
 
+/* A length for parts that are single points. */
+static double or_metre(double length) { return length > 0 ? length : 1; }
+
 static bool add_ground(Scene *scene, const Box *box, size_t count, double gap, SceneError *error) {
   const double up[3] = {0, 0, 1};
   Box all = box[0];
@@ -155,7 +158,8 @@ static bool add_ground(Scene *scene, const Box *box, size_t count, double gap, S
     for (int k = 0; k < 3; k++)
       all.low[k] = fmin(all.low[k], box[i].low[k]), all.high[k] = fmax(all.high[k], box[i].high[k]);
   }
-  int mesh = shape_half_space(up, 4 * diagonal(&all), &data) ? scene_add_mesh(scene, "ground", "ground", &data) : -1;
+  int mesh =
+      shape_half_space(up, 4 * or_metre(diagonal(&all)), &data) ? scene_add_mesh(scene, "ground", "ground", &data) : -1;
   SceneBody *body = mesh >= 0 ? scene_add_body(scene, "ground", mesh) : NULL;
   if (!body) return scene_fail(error, "out of memory while adding the ground");
   scene->mesh[mesh].half_space = true;
@@ -182,7 +186,7 @@ static bool arrange(Scene *scene, Box *box, bool *crosses, double scale, SceneEr
     largest = fmax(largest, diagonal(&box[i]));
   }
   if (scale == 0) note_units(scene, largest);
-  double gap = 0.005 * smallest;
+  double gap = 0.005 * or_metre(smallest);
   if (any_boxes_meet(box, count) && !find_crossing_parts(scene, crosses, error)) return false;
   stack_crossing_parts(scene, box, crosses, gap);
   return add_ground(scene, box, count, gap, error);

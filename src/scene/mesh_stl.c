@@ -87,6 +87,9 @@ bool mesh_read_stl(const char *bytes, size_t length, const char *name, MeshData 
     ok = scene_fail(error,
                     "%.500s: binary STL of %llu triangles needs %llu bytes, the file has %zu: it is cut off or no STL",
                     name, (unsigned long long)count, (unsigned long long)expected, length);
+  } else if (length > expected && (length - expected) % STL_TRIANGLE == 0) {
+    ok = scene_fail(error, "%.500s: binary STL of %llu triangles by its header, but its size is that of %llu", name,
+                    (unsigned long long)count, (unsigned long long)(length - STL_HEADER) / STL_TRIANGLE);
   } else ok = read_binary(bytes, (uint32_t)count, &merge, &t, out);
   vertex_merge_free(&merge);
   return ok;

@@ -26,7 +26,8 @@ MeshText mesh_text(const char *bytes, size_t length, const char *name, SceneErro
 bool text_fail(const MeshText *t, const char *format, ...) {
   if (!t->error) return false;
   va_list list;
-  int used = snprintf(t->error->text, sizeof t->error->text, "%.500s:%d: ", t->name, t->line);
+  int used = t->line ? snprintf(t->error->text, sizeof t->error->text, "%.500s:%d: ", t->name, t->line)
+                     : snprintf(t->error->text, sizeof t->error->text, "%.500s: ", t->name);
   va_start(list, format);
   vsnprintf(t->error->text + used, sizeof t->error->text - (size_t)used, format, list);
   va_end(list);

@@ -59,6 +59,8 @@ static bool read_axis_rotation(const Node *rotation, double q[4]) {
       !read_number(rotation, "radians", NUMBER_ANY, &radians)) {
     return false;
   }
+  if (json_object_get(rotation->value, "degrees") && json_object_get(rotation->value, "radians"))
+    return node_fail(rotation, "\"degrees\" and \"radians\" exclude each other: give one");
   double length_sq = axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2];
   if (!(length_sq > 1e-200 && length_sq < 1e200)) {
     return node_fail(node_get(rotation, "axis", &child) ? &child : rotation, "expected an axis that is not 0");
@@ -170,7 +172,10 @@ static bool read_own_mass(const Node *node, AbdBodyDef *def) {
   size_t count = json_is_array(inertia.value) ? node_size(&inertia) : 0;
   if (count != 3 && count != 6)
     return node_expected(&inertia, "a list of 3 numbers xx, yy, zz or 6 numbers xx, yy, zz, xy, xz, yz");
-  return node_vector(&inertia, def->inertia, (int)count);
+  if (!node_vector(&inertia, def->inertia, (int)count)) return false;
+  double most = 0;
+  for (int k = 0; k < 3; k++) most = fmax(most, def->inertia[k]);
+  return most > 0 || node_expected(&inertia, "moments of inertia > 0");
 }
 
 static bool read_collide(const Node *node, SceneBody *body) {
@@ -180,6 +185,37 @@ static bool read_collide(const Node *node, SceneBody *body) {
   if (!read_bool(node, "collide", &collide)) return false;
   body->def.no_contact = !collide;
   return true;
+}
+
+static bool any_not_zero(const double x[3]) { return x[0] != 0 || x[1] != 0 || x[2] != 0; }
+
+/* Keys that do nothing with this motion are no errors: a body is often made static for a trial. */
+static void note_idle_keys(Scene *scene, const SceneBody *body) {
+  const AbdBodyDef *d = &body->def;
+  bool fixed = d->motion == ABD_MOTION_STATIC, dynamic = d->motion == ABD_MOTION_DYNAMIC;
+  const struct {
+    const char *key;
+    bool idle;
+  } row[] = {{"velocity", fixed && any_not_zero(d->velocity)},
+             {"angular_velocity", fixed && any_not_zero(d->angular_velocity)},
+             {"force", !dynamic && any_not_zero(d->force)},
+             {"torque", !dynamic && any_not_zero(d->torque)},
+             {"forces", !dynamic && body->forces_count},
+             {"fixed", !dynamic && d->fixed},
+             {"motion_end", d->motion != ABD_MOTION_KINEMATIC && body->motion_end < INFINITY}};
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++)
+    if (row[k].idle)
+      scene_add_note(scene, "body \"%.200s\" is %s: its key \"%s\" has no effect", body->name,
+                     abd_enum_names(ABD_ENUM_MOTION)[d->motion], row[k].key);
+}
+
+/* Run files may have them, so they are no errors either. */
+static void note_idle_soft_keys(Scene *scene, const Node *node, const SceneBody *body) {
+  static const char *const key[] = {"mass", "center_of_mass", "inertia", "restitution"};
+  for (size_t k = 0; k < sizeof key / sizeof *key; k++)
+    if (json_object_get(node->value, key[k]) && (k > 0 || body->def.mass > 0))
+      scene_add_note(scene, "body \"%.200s\" is soft: its key \"%s\" has no effect%s", body->name, key[k],
+                     k < 3 ? "; its mass is that of its density" : "");
 }
 
 static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, SceneBody *body) {
@@ -205,6 +241,8 @@ static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, 
             own_read_forces(file, node, !body->soft, &body->forces, &body->forces_count) && read_own_mass(node, def) &&
             (body->soft || loader_check_density(node, def));
   def->group = (int32_t)group;
+  if (ok && body->soft) note_idle_soft_keys(file->loader->scene, node, body);
+  else if (ok) note_idle_keys(file->loader->scene, body);
   return ok;
 }
 

@@ -243,6 +243,8 @@ static bool read_coordinate(const Node *node, AbdJointDef *def, double start) {
     if (node_get(node, own_keys[i], &child))
       return node_fail(&child, "the angle is held; only with \"free\": true it can be limited or sprung");
   }
+  if (node_get(node, "rest", &child) && !json_object_get(node->value, "stiffness"))
+    return node_fail(&child, "without a \"stiffness\" there is no spring that rests");
   def->rest = start; /* the default: the spring has no force at the start */
   return read_limits(node, "limits", start, def->limit) && read_limits(node, "angle_limits", 0, def->angle_limit) &&
          read_number(node, "stiffness", NUMBER_NOT_NEGATIVE, &def->stiffness) &&

@@ -228,6 +228,8 @@
 #define RANGE_OF_SIZE 1e-3
 /* [smallest diagonal] The same if a body is far smaller than the mean. test_constant_path */
 #define RANGE_OF_SMALLEST 0.1
+/* [rounding of the largest coordinate] The least contact range: with a smaller one surfaces may touch. test_far */
+#define RANGE_ROUNDING 1e4
 /* [ranges a step] The tolerance of Newton's last step. test_constant_count */
 #define TOLERANCE_RANGE 0.1
 /* [friction_speed] A larger one lets bodies stick on slopes too steep. test_constant_count */

@@ -4,6 +4,7 @@
 
 #include "kernel/constant.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -431,6 +432,28 @@ static void fill_automatic(Model *model) {
   if (def->solver.threads <= 0) def->solver.threads = parallel_max_threads();
 }
 
+/* The largest coordinate of a surface that moves, at the start. */
+static double largest_coordinate(const Model *model) {
+  double largest = 0;
+  for (int i = 0; i < model->body_count; i++) {
+    if (model->body[i].motion != ABD_MOTION_DYNAMIC || model->body[i].passes) continue;
+    Box box = box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box);
+    for (int k = 0; k < 3; k++) largest = most(largest, most(fabs(component(box.lo, k)), fabs(component(box.hi, k))));
+  }
+  return largest;
+}
+
+/* Distances of surfaces are as exact as their coordinates. */
+static AbdStatus check_range(const Model *model, AbdError *error) {
+  double range = model->def.contact.range, far = largest_coordinate(model);
+  double needed = RANGE_ROUNDING * DBL_EPSILON * far;
+  if (range >= needed) return ABD_OK;
+  return fault(error, ABD_ERROR_ARGUMENT,
+               "contact.range is %g m, but coordinates of %g m are rounded: expected at least %.3g m, or bodies nearer "
+               "to the origin",
+               range, far, needed);
+}
+
 /* A ten-millionth of the scene's size, and not more than a thousandth of the contact range. */
 static double joint_tolerance(const Model *model) {
   Box box = box_empty();
@@ -540,6 +563,7 @@ AbdStatus model_start(Model *model, AbdError *error) {
                  abd_integrator_name(model->def.integrator));
   model->has_friction = model_has_friction(model);
   fill_automatic(model);
+  if (check_range(model, error)) return error->status;
   set_pull(model);
   model->joint_tolerance = joint_tolerance(model);
   if (!linkage_build(&model->linkage, model))

@@ -1,0 +1,87 @@
+/* Contact far from the origin, or with a very short range: distances are as exact as coordinates are. A range below
+ * RANGE_ROUNDING roundings of the largest coordinate is refused, with the range that would do. With that one boxes
+ * fall, turned at random, on a box at rest, 1 m to 1,000 km from the origin, and no step ends with a crossing. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abd/abd.h"
+#include "abd/scene.h"
+#include "draw.h"
+#include "kernel/constant.h"
+
+enum { STEPS = 40 };
+
+static AbdWorld *boxes(double far, double range, uint64_t seed) {
+  char text[1500];
+  Draw d = {seed};
+  double q[4];
+  for (int k = 0; k < 4; k++) q[k] = draw(&d, -1, 1);
+  snprintf(text, sizeof text,
+           "{\"version\": 1, \"gravity\": [0.3, 0, -9.81], \"contact\": {\"range\": %.17g, \"friction\": 0.5},"
+           "\"solver\": {\"max_iterations\": 100}, \"bodies\": ["
+           "{\"shape\": \"box\", \"size\": [3, 3, 1], \"position\": [%.17g, %.17g, %.17g], \"motion\": \"static\"},"
+           "{\"shape\": \"box\", \"position\": [%.17g, %.17g, %.17g]},"
+           "{\"shape\": \"box\", \"position\": [%.17g, %.17g, %.17g], \"quaternion\": [%.17g, %.17g, %.17g, %.17g]}]}",
+           range, far, far, far, far, far, far + 1.0001, far, far, far + 2.5, q[0], q[1], q[2], q[3]);
+  AbdError error = {0};
+  AbdScene *scene = abd_scene_parse(text, strlen(text), "far", NULL, &error);
+  AbdWorld *world = scene ? abd_scene_build(scene, 1, &error) : NULL;
+  if (!world) fail_msg("%s", error.text);
+  abd_scene_destroy(scene);
+  return world;
+}
+
+/* The range that is just enough. The highest corner is that of the box turned by any angle. */
+static double least_range(double far) { return RANGE_ROUNDING * DBL_EPSILON * (far + 2.5 + sqrt(3)); }
+
+static void too_short_is_refused(void **state) {
+  (void)state;
+  const double range[] = {1e-320, 1e-30, 2e-14, 0.3 * RANGE_ROUNDING * DBL_EPSILON * 1000};
+  const double far[] = {0, 1, 1, 1000};
+  for (int k = 0; k < 4; k++) {
+    AbdWorld *world = boxes(far[k], range[k], 1);
+    AbdStatus status = abd_world_start(world);
+    print_message("range %g at %g m: %s\n", range[k], far[k], abd_world_error(world));
+    assert_int_equal(status, ABD_ERROR_ARGUMENT);
+    assert_non_null(strstr(abd_world_error(world), "contact.range is "));
+    assert_non_null(strstr(abd_world_error(world), "expected at least "));
+    abd_world_destroy(world);
+  }
+}
+
+static void nothing_crosses(void **state) {
+  (void)state;
+  const double far[] = {1, 1e3, 1e6};
+  int worlds = getenv("ABD_TEST_SHORT") ? 1 : 6;
+  for (int k = 0; k < 3; k++) {
+    size_t crossings = 0;
+    for (int seed = 1; seed <= worlds; seed++) {
+      AbdWorld *world = boxes(far[k], least_range(far[k]), (uint64_t)seed);
+      if (abd_world_start(world) != ABD_OK) fail_msg("%s", abd_world_error(world));
+      for (int s = 0; s < STEPS; s++) {
+        double node[36];
+        if (abd_world_step(world, NULL) != ABD_OK) fail_msg("%s", abd_world_error(world));
+        abd_world_poses(world, node, NULL);
+        crossings += (size_t)abd_world_find_crossings(world, node, NULL, 0);
+      }
+      abd_world_destroy(world);
+    }
+    print_message("%g m from the origin, range %.3g m: %zu crossings in %d steps\n", far[k], least_range(far[k]),
+                  crossings, worlds * STEPS);
+    assert_int_equal(crossings, 0);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(too_short_is_refused), cmocka_unit_test(nothing_crosses)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -219,23 +219,25 @@ static int begin_run(Session *session, const TextList *operand) {
 
 /* ---- Going on with a run ---- */
 
-/* Applies the options to the plan of the run, and prints what is left of it. */
+/* Applies the options to the plan of the run, and prints what is left of it. Fewer steps than the run has do not
+ * change its plan. */
 static int update_plan(Session *session) {
   AbdRunDef plan = abd_run_plan(session->run);
-  session->target = plan.steps = steps_wanted(session, plan.steps);
+  int64_t done = abd_world_step_count(session->world), lost = abd_run_lost_frames(session->run);
+  session->target = steps_wanted(session, plan.steps);
+  if (session->target >= done) plan.steps = session->target;
   session->every = plan.every = session->options.every ? session->options.every : plan.every;
   session->contacts = plan.contacts |= session->options.contacts;
   session->shards = plan.shards |= session->options.shards;
   AbdStatus status = abd_run_set_plan(session->run, &plan);
   if (status != ABD_OK) return fail(code_of(status), "%s", abd_run_error(session->run));
-  int64_t done = abd_world_step_count(session->world), lost = abd_run_lost_frames(session->run);
   if (lost)
     fprintf(stderr, "warning: %lld frames up to step %lld were not written by all ranks and are left out\n",
             (long long)lost, (long long)done);
   if (session->options.quiet) return EXIT_GOOD;
   if (done >= session->target)
     fprintf(stderr, "%s has %lld of %lld steps already; --steps N with more goes on\n", session->path, (long long)done,
-            (long long)session->target);
+            (long long)plan.steps);
   else
     fprintf(stderr, "Resuming %s after step %lld of %lld\n", session->path, (long long)done,
             (long long)session->target);

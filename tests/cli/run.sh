@@ -30,6 +30,7 @@ expect 0 'Resuming parts.abd after step 13 of 25' "$abd" run parts.abd --resume 
 expect 2 'another scene or other settings' "$abd" run scene.json -o parts.abd --resume --set contact.friction=0.1
 expect 0 '' "$abd" run scene.json -o parts.abd --resume --steps 40 --quiet
 expect 0 '40 of 40 steps already' "$abd" run parts.abd --resume
+expect 0 '40 of 40 steps already' "$abd" run parts.abd --resume --steps 7 # fewer than it has: the plan stays
 diff <(hashes straight.abd) <(hashes parts.abd) || wrong "resumed in parts, other bits"
 [ "$(sqlite3 parts.abd 'SELECT group_concat(step) FROM frame')" = 0,5,10,13,15,20,25,30,35,40 ] ||
   wrong "frames: $(sqlite3 parts.abd 'SELECT group_concat(step) FROM frame')"

@@ -357,11 +357,44 @@ static void errors(void **state) {
   bad(BEAM "\"attach\": [{\"vertices\": [45]}]}", "attach[0].vertices[0]: expected a whole number from 0 to 44");
 }
 
+/* The sentence names one body and a point of both triangles; wires have edges. */
+static void crossings_at_the_start(void **state) {
+  (void)state;
+  static const struct {
+    const char *bodies, *sentence;
+  } row[] = {{"{\"name\": \"s\", \"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0.2,0.2,-1],[0.3,0.2,-1],[0.2,0.2,1]], "
+              "\"triangles\": [[0,1,2],[3,4,5]], \"soft\": {}}",
+              "body \"s\" touches or crosses itself at the start: triangle 0 and triangle 1, near (0.25, 0.2, 0)"},
+             {"{\"name\": \"a\", \"vertices\": [[0,0,0],[1,0,0]], \"edges\": [[0,1]]}, "
+              "{\"name\": \"b\", \"vertices\": [[0.5,-1,0],[0.5,1,0]], \"edges\": [[0,1]]}",
+              "bodies \"a\" and \"b\" touch or cross at the start: an edge of the one and an edge of the other, near "
+              "(0.5, 0, 0)"}};
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    char text[500];
+    SceneError error = {""};
+    snprintf(text, sizeof text, "{\"version\": 1, \"bodies\": [%s]}", row[k].bodies);
+    Scene *scene = scene_parse(text, strlen(text), "s.json", NULL, &error);
+    AbdWorld *world = scene ? scene_build(scene, 1, &error) : NULL;
+    if (!world) fail_msg("%s", error.text);
+    assert_int_equal(abd_world_start(world), ABD_ERROR_CROSSING);
+    print_message("%s\n", abd_world_error(world));
+    assert_string_equal(abd_world_error(world), row[k].sentence);
+    abd_world_destroy(world);
+    scene_destroy(scene);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_shape), cmocka_unit_test(everything),
-                                     cmocka_unit_test(meshes),      cmocka_unit_test(attachments),
-                                     cmocka_unit_test(copies),      cmocka_unit_test(distances),
-                                     cmocka_unit_test(scripted),    cmocka_unit_test(forces),
-                                     cmocka_unit_test(round_trip),  cmocka_unit_test(errors)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_shape),
+                                     cmocka_unit_test(everything),
+                                     cmocka_unit_test(meshes),
+                                     cmocka_unit_test(attachments),
+                                     cmocka_unit_test(copies),
+                                     cmocka_unit_test(distances),
+                                     cmocka_unit_test(scripted),
+                                     cmocka_unit_test(forces),
+                                     cmocka_unit_test(round_trip),
+                                     cmocka_unit_test(errors),
+                                     cmocka_unit_test(crossings_at_the_start)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,11 +245,18 @@ static int check_start(Report *report, const AbdWorld *world) {
   for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
     const AbdCrossing *c = &crossing[k];
     char a[24], b[24];
-    problem(report,
-            "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: %s and %s near (%.6g, %.6g, %.6g);"
-            " move one of them, exclude the pair, or join it: joined bodies do not collide",
-            trouble_body_name(world, c->body_a), c->body_a.id, trouble_body_name(world, c->body_b), c->body_b.id,
-            element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
+    if (c->body_a.id == c->body_b.id)
+      problem(report,
+              "body '%s' (%u) touches or crosses itself at the start: %s and %s near (%.6g, %.6g, %.6g);"
+              " repair its mesh, or let it pass through itself with \"self_contact\": false",
+              trouble_body_name(world, c->body_a), c->body_a.id, element_text(c->triangle_a, a),
+              element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
+    else
+      problem(report,
+              "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: %s and %s near (%.6g, %.6g, %.6g);"
+              " move one of them, exclude the pair, or join it: joined bodies do not collide",
+              trouble_body_name(world, c->body_a), c->body_a.id, trouble_body_name(world, c->body_b), c->body_b.id,
+              element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
   }
   if (count > MOST_PAIRS) remark(report, "and %zu more pairs that cross", count - MOST_PAIRS);
   report->problems += count > MOST_PAIRS ? (int)(count - MOST_PAIRS) : 0;

@@ -242,8 +242,9 @@ void trouble_at_start(Session *session) {
     write_start(session, &place);
   }
   if (count > MOST_PAIRS) progress_say(&session->progress, "  and %zu more pairs", count - MOST_PAIRS);
-  progress_say(&session->progress,
-               "  move one of each pair away, exclude the pair or join it (joined bodies do not collide);"
-               " all of them: %s check %s",
+  bool alone = count == 1 && crossing[0].body_a.id == crossing[0].body_b.id;
+  progress_say(&session->progress, "  %s; all of them: %s check %s",
+               alone ? "repair its mesh, or let it pass through itself with \"self_contact\": false"
+                     : "move one of each pair away, exclude the pair or join it (joined bodies do not collide)",
                args_program(), args_word(session->source, word, sizeof word));
 }

@@ -40,24 +40,29 @@ static void check_destroy(Check *c) {
   broad_destroy(&c->broad);
 }
 
-static int triangle_of(const Mesh *m, int element) { return element >= 0 ? m->element[element].triangle : -1; }
+static const char *part_text(Side side, int element, char text[24]) {
+  int triangle = element >= 0 ? side.mesh->element[element].triangle : -1;
+  return world_part_text(triangle >= 0 ? (uint32_t)triangle : UINT32_MAX, text);
+}
 
 static AbdStatus check_crossing(Check *c, int a, int b) {
   const Body *body = c->model->body;
   Side side[2] = {scene_side(&c->scene, a), scene_side(&c->scene, b)};
+  char part[2][24];
   Crossing x;
   if (a == b) {
     int element[1][2];
     if (side_find_self_crossings(side[0], element, 1) == 0) return ABD_OK;
-    return fault(c->error, ABD_ERROR_CROSSING, "body \"%s\" would cross itself: triangles %d and %d", body[a].name,
-                 triangle_of(side[0].mesh, element[0][0]), triangle_of(side[0].mesh, element[0][1]));
+    Vec3 p = side_crossing_point(side[0], element[0]);
+    return fault(c->error, ABD_ERROR_CROSSING, "body \"%s\" would touch or cross itself: %s and %s, near (%g, %g, %g)",
+                 body[a].name, part_text(side[0], element[0][0], part[0]), part_text(side[0], element[0][1], part[1]),
+                 p.x, p.y, p.z);
   }
   if (!body_find_crossing(side[0], &c->q.body[a], a, side[1], &c->q.body[b], b, &x)) return ABD_OK;
   return fault(c->error, ABD_ERROR_CROSSING,
-               "bodies \"%s\" and \"%s\" would touch or cross: triangle %d of the one and triangle %d of the other, "
-               "near (%g, %g, %g)",
-               body[a].name, body[b].name, triangle_of(side[0].mesh, x.element_a),
-               triangle_of(side[1].mesh, x.element_b), x.point.x, x.point.y, x.point.z);
+               "bodies \"%s\" and \"%s\" would touch or cross: %s of the one and %s of the other, near (%g, %g, %g)",
+               body[a].name, body[b].name, part_text(side[0], x.element_a, part[0]),
+               part_text(side[1], x.element_b, part[1]), x.point.x, x.point.y, x.point.z);
 }
 
 static AbdStatus check_near(Check *c, int a, int b) {

@@ -62,9 +62,8 @@ static bool sides_cross(const AbdWorld *world, const Side side[2], const Affine 
   if (x == y) {
     int element[1][2];
     if (side_find_self_crossings(side[0], element, 1) == 0) return false;
-    c = (Crossing){.element_a = element[0][0],
-                   .element_b = element[0][1],
-                   .point = side[0].x[side[0].mesh->element[element[0][0]].vertex[0]]};
+    c = (Crossing){
+        .element_a = element[0][0], .element_b = element[0][1], .point = side_crossing_point(side[0], element[0])};
   } else if (!body_find_crossing(side[0], &q[0], x, side[1], &q[1], y, &c)) {
     return false;
   }

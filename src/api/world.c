@@ -2,6 +2,7 @@
 #include "api/world.h"
 
 #include <abd/mpi.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/setting.h"
@@ -118,6 +119,26 @@ AbdStatus abd_world_set_device(AbdWorld *world, AbdDevice device) {
   return world->started ? world_need_backend(world, error) : ABD_OK;
 }
 
+const char *world_part_text(uint32_t triangle, char text[24]) {
+  if (triangle == UINT32_MAX) snprintf(text, 24, "an edge");
+  else snprintf(text, 24, "triangle %u", triangle);
+  return text;
+}
+
+static AbdStatus fail_crossing(const AbdWorld *world, const AbdCrossing *c, bool others, AbdError *error) {
+  const Body *a = world_body(world, c->body_a), *b = world_body(world, c->body_b);
+  char place[120], part[2][24];
+  snprintf(place, sizeof place, "near (%g, %g, %g)%s", c->point[0], c->point[1], c->point[2],
+           others ? "; other pairs do too" : "");
+  world_part_text(c->triangle_a, part[0]), world_part_text(c->triangle_b, part[1]);
+  if (a == b)
+    return fault(error, ABD_ERROR_CROSSING, "body \"%s\" touches or crosses itself at the start: %s and %s, %s",
+                 a->name, part[0], part[1], place);
+  return fault(error, ABD_ERROR_CROSSING,
+               "bodies \"%s\" and \"%s\" touch or cross at the start: %s of the one and %s of the other, %s", a->name,
+               b->name, part[0], part[1], place);
+}
+
 static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
   size_t numbers = 12 * (size_t)m->body_count + 3 * (size_t)model_vertex_count(m);
@@ -136,13 +157,7 @@ static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   size_t count = world_find_crossings(world, nodes, &c, 1, m->interrupt);
   mem_free(nodes);
   if (count == SIZE_MAX) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
-  if (count == 0) return ABD_OK;
-  const Body *a = world_body(world, c.body_a), *b = world_body(world, c.body_b);
-  return fault(error, ABD_ERROR_CROSSING,
-               "bodies \"%s\" and \"%s\" touch or cross at the start: triangle %d of the one and triangle %d of the "
-               "other, near (%g, %g, %g)%s",
-               a->name, b->name, (int)c.triangle_a, (int)c.triangle_b, c.point[0], c.point[1], c.point[2],
-               count > 1 ? "; other pairs do too" : "");
+  return count == 0 ? ABD_OK : fail_crossing(world, &c, count > 1, error);
 }
 
 static const char *part_name(int kind, int side) {

@@ -78,6 +78,8 @@ AbdStatus world_rank_fault(const AbdWorld *world, AbdError *error);
 /* abd_world_find_crossings that an interruption ends. */
 size_t world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity,
                             Interrupt *interrupt);
+/* "triangle 3", or "an edge" of a wire for UINT32_MAX. */
+const char *world_part_text(uint32_t triangle, char text[24]);
 /* Clears the last failure, so that the next one is stored. */
 AbdError *world_fresh_error(AbdWorld *world);
 /* Gives the arena back. */

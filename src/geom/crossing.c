@@ -249,3 +249,10 @@ int side_find_self_crossings(Side side, int (*pair)[2], int capacity) {
   mem_free(joined);
   return s.count;
 }
+
+Vec3 side_crossing_point(Side side, const int pair[2]) {
+  Affine identity = affine(vec3(0, 0, 0), mat3_identity());
+  PosedMesh m = pose_side(side, &identity);
+  PosedElement a = posed_element(&m, pair[0]), b = posed_element(&m, pair[1]);
+  return crossing_point(&a, &b);
+}

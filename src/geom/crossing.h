@@ -30,5 +30,7 @@ bool body_find_crossing(Side a, const Affine *pose_a, int body_a, Side b, const 
  * returns how many there are, -1 if memory runs out, which is possible only for a stiff side. On a stiff side, elements
  * at the corners of one triangle without area, or of a chain of them, count as sharing a vertex. */
 int side_find_self_crossings(Side side, int (*pair)[2], int capacity);
+/* A point of both elements of such a pair. */
+Vec3 side_crossing_point(Side side, const int pair[2]);
 
 #endif

@@ -273,7 +273,7 @@ static bool same_settings(const AbdWorld *world, const Snapshot *s) {
 
 AbdStatus world_restore(AbdWorld *world, const void *bytes, size_t size, AbdError *error) {
   Snapshot s;
-  if (snapshot_read(bytes, size, &s, error)) return error->status;
+  if (snapshot_read(bytes, size, world->model.def.solver.threads, &s, error)) return error->status;
   const Model *m = &world->model;
   if (s.body_count == m->body_count && s.joint_count == m->joint_count && same_settings(world, &s)) {
     bool same = model_has_rules(m, &s);

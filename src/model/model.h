@@ -277,14 +277,15 @@ typedef struct Snapshot {
   const unsigned char *rule;         /* PairRules, sorted, of the bodies in their order */
   double range, tolerance;
 } Snapshot;
-AbdStatus snapshot_read(const unsigned char *bytes, size_t size, Snapshot *snapshot, AbdError *error);
+/* Fails if the bytes are damaged. */
+AbdStatus snapshot_read(const unsigned char *bytes, size_t size, int threads, Snapshot *snapshot, AbdError *error);
 uint32_t snapshot_id(const unsigned char *ids, int index);
 bool snapshot_has(const unsigned char *ids, int count, uint32_t id);
 /* A started model has all rules of the snapshot and no others. */
 bool model_has_rules(const Model *model, const Snapshot *snapshot);
 /* Replaces all rules by those of the snapshot, whose bodies the model has. */
 AbdStatus model_take_rules(Model *model, const Snapshot *snapshot, AbdError *error);
-/* The model must have the bodies and joints of the snapshot. */
+/* Of bytes that snapshot_read has read. The model must have the bodies and joints of the snapshot. */
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error);
 uint64_t state_hash(const State *state, const Model *model);
 

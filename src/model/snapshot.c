@@ -157,9 +157,16 @@ static AbdStatus check_rules(const Snapshot *s, AbdError *error) {
   return ABD_OK;
 }
 
-AbdStatus snapshot_read(const unsigned char *bytes, size_t size, Snapshot *snapshot, AbdError *error) {
+static AbdStatus check_sum(const unsigned char *bytes, size_t size, const Header *h, int threads, AbdError *error) {
+  uint64_t checksum = snapshot_checksum(threads, h, bytes + sizeof *h, size - sizeof *h);
+  if (checksum == h->checksum) return ABD_OK;
+  return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its checksum is %016llx, expected %016llx",
+               (unsigned long long)checksum, (unsigned long long)h->checksum);
+}
+
+AbdStatus snapshot_read(const unsigned char *bytes, size_t size, int threads, Snapshot *snapshot, AbdError *error) {
   Header h;
-  if (read_header(bytes, size, &h, error)) return error->status;
+  if (read_header(bytes, size, &h, error) || check_sum(bytes, size, &h, threads, error)) return error->status;
   const unsigned char *ids = bytes + size - ids_size(&h);
   *snapshot = (Snapshot){.body_count = (int)h.body_count,
                          .joint_count = (int)h.joint_count,
@@ -305,10 +312,6 @@ static AbdStatus check_content(const Header *h, State *state, const Model *model
   Part part[PART_COUNT];
   size_t anchors = (size_t)h->anchor_count, numbers = 0;
   state_parts(state, model, (size_t)h->force_count, part);
-  uint64_t checksum = snapshot_checksum(model->def.solver.threads, h, bytes, size);
-  if (checksum != h->checksum)
-    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its checksum is %016llx, expected %016llx",
-                 (unsigned long long)checksum, (unsigned long long)h->checksum);
   for (int k = 0; k < NUMBER_PARTS; k++) numbers += part[k].count * part[k].item_size / sizeof(double);
   if (check_numbers(bytes, numbers, "poses, rates and forces", error)) return error->status;
   const unsigned char *joints = bytes + numbers * sizeof(double);

@@ -148,7 +148,7 @@ static System islands(int count) {
 }
 
 static bool analyze(BlockCholesky *solver, const System *s) {
-  return block_cholesky_analyze(solver, s->n, s->size, s->edge_count, (const int(*)[2])s->edge);
+  return block_cholesky_analyze(solver, s->n, s->size, s->edge_count, (const int(*)[2])s->edge, NULL);
 }
 
 static void load(BlockCholesky *solver, const System *s) {
@@ -396,6 +396,56 @@ static double *solution_of(BlockCholesky *solver, const System *s, const double 
   return x;
 }
 
+static int columns_of(BlockCholesky *solver, const int *block, int count) {
+  BlockSubset subset = {0};
+  assert_true(block_cholesky_select(solver, &subset, block, count));
+  int columns = subset.column_count;
+  block_subset_free(&subset);
+  return columns;
+}
+
+static void analyze_with_last(BlockCholesky *solver, const System *s, const int *block, int count) {
+  bool *last = grab((size_t)s->n, sizeof *last);
+  for (int k = 0; k < count; k++) last[block[k]] = true;
+  assert_true(block_cholesky_analyze(solver, s->n, s->size, s->edge_count, (const int(*)[2])s->edge, last));
+  free(last);
+}
+
+/* Blocks that are eliminated last have no other columns above them. Other ones get an order of their own on request. */
+static void puts_blocks_last(void **state) {
+  (void)state;
+  enum { WIDTH = 16, COUNT = 10 };
+  System s = grid(WIDTH, WIDTH, NULL, 0);
+  BlockCholesky *solver = block_cholesky_create();
+  int left[COUNT], top[COUNT];
+  for (int k = 0; k < COUNT; k++) left[k] = WIDTH * k, top[k] = k;
+  fill_definite(&s, 1e3);
+  assert_true(analyze(solver, &s));
+  int without = columns_of(solver, left, COUNT);
+  analyze_with_last(solver, &s, left, COUNT);
+  int kept = columns_of(solver, left, COUNT);
+  block_cholesky_refresh(solver);
+  analyze_with_last(solver, &s, left, COUNT);
+  int with = columns_of(solver, left, COUNT);
+  block_cholesky_refresh(solver);
+  analyze_with_last(solver, &s, top, COUNT);
+  int other = columns_of(solver, top, COUNT);
+  block_cholesky_refresh(solver);
+  analyze_with_last(solver, &s, left, COUNT);
+  int again = columns_of(solver, left, COUNT);
+  print_message("columns of %d blocks: %d, %d without a new order, last: %d, %d, %d\n", COUNT, without, kept, with,
+                other, again);
+  assert_true(without > 2 * COUNT && kept == without);
+  assert_int_equal(with, COUNT);
+  assert_int_equal(other, COUNT);
+  assert_int_equal(again, COUNT);
+  load(solver, &s);
+  assert_int_equal(block_cholesky_factor(solver, 1), 0);
+  check_subset("blocks last", solver, &s);
+  block_cholesky_destroy(solver);
+  system_free(&s);
+}
+
 /* An order serves other couplings of the same blocks; after a refresh nothing is left of it. */
 static void drops_its_order_on_request(void **state) {
   (void)state;
@@ -641,8 +691,8 @@ static void works_on_nothing(void **state) {
   BlockCholesky *solver = block_cholesky_create();
   double nothing = 7;
   assert_int_equal(block_cholesky_factor(solver, 2), 0);
-  assert_true(block_cholesky_analyze(solver, 0, NULL, 0, NULL));
-  assert_true(block_cholesky_analyze(solver, 0, NULL, 0, NULL));
+  assert_true(block_cholesky_analyze(solver, 0, NULL, 0, NULL, NULL));
+  assert_true(block_cholesky_analyze(solver, 0, NULL, 0, NULL, NULL));
   block_cholesky_clear(solver);
   assert_int_equal(block_cholesky_factor(solver, 2), 0);
   block_cholesky_solve(solver, &nothing, &nothing);
@@ -794,6 +844,7 @@ int main(void) {
       cmocka_unit_test(solves_singular_but_consistent),
       cmocka_unit_test(reports_nan),
       cmocka_unit_test(survives_failed_allocations),
+      cmocka_unit_test(puts_blocks_last),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static double *solve(Lattice *l, BlockMethod method, int threads) {
   l->solver = block_cholesky_create();
   block_cholesky_choose(l->solver, method, 0);
   block_cholesky_use_threads(l->solver, threads);
-  assert_true(block_cholesky_analyze(l->solver, l->n, l->size, l->edge_count, (const int(*)[2])l->edge));
+  assert_true(block_cholesky_analyze(l->solver, l->n, l->size, l->edge_count, (const int(*)[2])l->edge, NULL));
   for (int round = 0; round < 2; round++) {
     block_cholesky_clear(l->solver);
     parallel_for(threads, l->n, 8, add_diagonal, l);

@@ -26,9 +26,11 @@ bool system_init(System *s, const Model *model, bool jointed) {
   s->body = mem_alloc(columns, sizeof(int));
   s->column_size = mem_alloc(columns, sizeof(int));
   s->column_at = mem_alloc(columns, sizeof(int));
+  s->last = mem_alloc(columns, sizeof(bool));
   s->edge_first = mem_alloc(columns + 1, sizeof(int));
   s->right = mem_alloc(unknowns, sizeof(double));
-  if (!s->solver || !s->column || !s->body || !s->column_size || !s->column_at || !s->edge_first || !s->right)
+  if (!s->solver || !s->column || !s->body || !s->column_size || !s->column_at || !s->last || !s->edge_first ||
+      !s->right)
     return false;
   const AbdSolverDef *def = &model->def.solver;
   block_cholesky_use_threads(s->solver, def->threads);
@@ -44,7 +46,7 @@ bool system_init(System *s, const Model *model, bool jointed) {
 
 void system_destroy(System *s) {
   if (s->solver) block_cholesky_destroy(s->solver);
-  void *array[] = {s->column, s->body, s->column_size, s->column_at, s->edge_first, s->edge, s->right};
+  void *array[] = {s->column, s->body, s->column_size, s->column_at, s->last, s->edge_first, s->edge, s->right};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }
@@ -54,6 +56,7 @@ void system_begin(System *s) { block_cholesky_refresh(s->solver); }
 void system_reset(System *s) {
   for (int i = 0; i < s->model->moving_count; i++) s->column[s->model->moving[i]] = -1;
   s->column_count = s->unknown_count = s->edge_count = 0;
+  s->lasts = false;
 }
 
 void system_add_body(System *s, int body) {
@@ -62,6 +65,7 @@ void system_add_body(System *s, int body) {
   s->column[body] = s->column_count;
   s->body[s->column_count] = body;
   s->column_size[s->column_count] = size;
+  s->last[s->column_count] = false;
   s->column_at[s->column_count++] = s->unknown_count;
   memset(s->right + s->unknown_count, 0, (size_t)size * sizeof(double));
   s->unknown_count += size;
@@ -106,10 +110,15 @@ bool system_couple(System *s, int a, int b) {
   return true;
 }
 
+void system_put_last(System *s, int body) {
+  if (s->column[body] >= 0) s->last[s->column[body]] = s->lasts = true;
+}
+
 bool system_analyze(System *s) {
   s->serial++;
   s->edge_count = block_edges_sort(s->edge, s->edge_count);
-  if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge))
+  if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge,
+                              s->lasts ? s->last : NULL))
     return false;
   block_edges_index((const int(*)[2])s->edge, s->edge_count, s->column_count, s->edge_first);
   return true;

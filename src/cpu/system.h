@@ -14,6 +14,8 @@ typedef struct System {
   int *body;   /* by column: its block */
   int *column_size;
   int *column_at; /* first unknown of a column */
+  bool *last;     /* by column: eliminated after the others, */
+  bool lasts;     /* if there are such */
   int column_count, unknown_count;
   int (*edge)[2]; /* coupled columns; sorted by system_analyze */
   int edge_count, edge_capacity;
@@ -33,6 +35,8 @@ void system_reset(System *system);
 void system_add_body(System *system, int body);
 /* Couples the unknowns of two bodies, or of one. False if memory is out. */
 bool system_couple(System *system, int a, int b);
+/* Eliminates the unknowns of a body after those of others. */
+void system_put_last(System *system, int body);
 /* Sorts the couplings and prepares the factor. False if memory is out. */
 bool system_analyze(System *system);
 /* The column of L that has the unknowns of a body or vertex; -1 if it has none in the system, SYSTEM_SEVERAL if they

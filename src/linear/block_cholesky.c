@@ -123,7 +123,9 @@ static void keep_plan(BlockCholesky *solver, int at) {
  * that block_plan_make would make for its pattern. */
 static bool take_kept(BlockCholesky *solver, const BlockShape *shape) {
   int k = 0;
-  while (k < KEPT_PLANS && !block_pattern_matches(&solver->kept[k].pattern, shape)) k++;
+  while (k < KEPT_PLANS && !(block_pattern_matches(&solver->kept[k].pattern, shape) &&
+                             block_pattern_ends_alike(&solver->kept[k].pattern, shape)))
+    k++;
   if (k == KEPT_PLANS) {
     keep_plan(solver, KEPT_PLANS - 1);
     return false;
@@ -144,8 +146,9 @@ static bool plan(BlockCholesky *solver, const BlockShape *shape, bool *changed) 
   return block_plan_make(&solver->plan, shape);
 }
 
-bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]) {
-  bool changed, done = plan(solver, &(BlockShape){n, edge_count, size, edge}, &changed);
+bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2],
+                            const bool *last) {
+  bool changed, done = plan(solver, &(BlockShape){n, edge_count, size, edge, last}, &changed);
   if (done && !changed) return true;
   if (solver->cholmod) cholmod_factor_forget(solver->cholmod);
   const BlockPattern *p = &solver->plan.pattern;

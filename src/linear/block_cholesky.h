@@ -27,8 +27,10 @@ bool block_cholesky_use_cholmod(BlockCholesky *solver);
  * BLOCK_AUTO if a factor's values would take more than `memory` bytes (0 = never). Call it before the first analyze. */
 void block_cholesky_choose(BlockCholesky *solver, BlockMethod method, double memory);
 
-/* n blocks of size[i]; edge k couples blocks edge[k][0] != edge[k][1]; no edge twice. False if memory is out. */
-bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]);
+/* n blocks of size[i]; edge k couples blocks edge[k][0] != edge[k][1]; no edge twice. last: see BlockShape. False if
+ * memory is out. */
+bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2],
+                            const bool *last);
 /* Makes later results independent of earlier patterns. Without it an order is kept while its predicted cost is low. */
 void block_cholesky_refresh(BlockCholesky *solver);
 void block_cholesky_clear(BlockCholesky *solver);              /* sets all values to zero */

@@ -2,11 +2,15 @@
 #ifndef ABD_LINEAR_BLOCK_GRAPH_H
 #define ABD_LINEAR_BLOCK_GRAPH_H
 
+#include <stdbool.h>
+
 /* The caller's blocks and their couplings, each coupling once. */
 typedef struct BlockShape {
   int count, edge_count;
   const int *size;
   const int (*edge)[2];
+  const bool *last; /* by block: eliminated after the others, so that solves with right-hand sides in these blocks alone
+                       visit few columns; NULL: none */
 } BlockShape;
 
 typedef struct BlockGraph {

@@ -130,19 +130,47 @@ static void join_neighbours(BlockOrder *order, const BlockGraph *g, const BlockS
   }
 }
 
-bool block_order_find(BlockOrder *order, const BlockShape *s, OrderMethod method) {
+/* Couplings of blocks that are not last. */
+static int list_inner(const BlockShape *s, int (*edge)[2]) {
+  int count = 0;
+  for (int k = 0; k < s->edge_count; k++) {
+    if (s->last[s->edge[k][0]] || s->last[s->edge[k][1]]) continue;
+    edge[count][0] = s->edge[k][0];
+    edge[count++][1] = s->edge[k][1];
+  }
+  return count;
+}
+
+/* Moves the last blocks to the end; both parts keep their order. scratch: n */
+static void put_last(const BlockShape *s, int *by_rank, int *scratch) {
+  int inner = 0, last = 0;
+  for (int c = 0; c < s->count; c++) {
+    if (s->last[by_rank[c]]) scratch[last++] = by_rank[c];
+    else by_rank[inner++] = by_rank[c];
+  }
+  if (last) memcpy(by_rank + inner, scratch, (size_t)last * sizeof(int));
+}
+
+bool block_order_find(BlockOrder *order, const BlockShape *shape, OrderMethod method) {
+  BlockShape inner = *shape, *s = &inner;
   size_t n = (size_t)s->count, edges = (size_t)s->edge_count;
   block_order_free(order);
   order->column_of = mem_alloc(n, sizeof(int));
   order->count = order->column_count = s->count;
-  int *memory = mem_alloc(2 * n + 1 + 2 * edges, sizeof(int)), *by_rank = memory;
+  int *memory = mem_alloc(2 * n + 1 + (s->last ? 4 : 2) * edges, sizeof(int)), *by_rank = memory;
   bool done = order->column_of && memory && s->edge_count < INT_MAX / 3;
   if (done && n) {
     BlockGraph g = {memory + n, memory + 2 * n + 1};
+    if (s->last) {
+      int(*edge)[2] = (int(*)[2])(g.neighbour + 2 * edges);
+      inner.edge_count = list_inner(shape, edge);
+      inner.edge = (const int(*)[2])edge;
+    }
     block_graph_build(&g, s, s->count, NULL, by_rank);
     if (method == ORDER_LEVELS) order_by_levels(&g, s->count, by_rank, order->column_of);
     else if (method == ORDER_METIS) done = order_by_metis(&g, s->count, s->size, by_rank);
     else done = order_by_amd(&g, s->count, by_rank);
+    if (done && s->last) put_last(s, by_rank, order->column_of);
     for (int c = 0; done && c < s->count; c++) order->column_of[by_rank[c]] = c;
     if (method == ORDER_LEVELS) join_neighbours(order, &g, s, by_rank);
   }

@@ -40,14 +40,22 @@ bool block_pattern_matches(const BlockPattern *p, const BlockShape *s) {
   return !s->edge_count || memcmp(s->edge, p->given_edge, (size_t)s->edge_count * sizeof *s->edge) == 0;
 }
 
+bool block_pattern_ends_alike(const BlockPattern *p, const BlockShape *s) {
+  for (int i = 0; i < s->count; i++)
+    if (p->given_last[i] != (s->last && s->last[i])) return false;
+  return true;
+}
+
 static bool remember_given(BlockPattern *p, const BlockShape *s) {
   size_t n = (size_t)s->count, edges = (size_t)s->edge_count;
-  int *word = reserve(p, 2, (n + 2 * edges) * sizeof(int));
+  int *word = reserve(p, 2, (n + 2 * edges) * sizeof(int) + n * sizeof(bool));
   if (!word) return false;
   p->given_edge = (int(*)[2])word;
   p->given_size = word + 2 * edges;
+  p->given_last = (bool *)(p->given_size + n);
   if (edges) memcpy(p->given_edge, s->edge, edges * sizeof *s->edge);
   if (n) memcpy(p->given_size, s->size, n * sizeof *s->size);
+  for (size_t i = 0; i < n; i++) p->given_last[i] = s->last && s->last[i];
   return true;
 }
 

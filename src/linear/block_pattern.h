@@ -30,6 +30,7 @@ typedef struct BlockPattern {
   /* The caller's input, for comparison with the next one. */
   int *given_size;
   int (*given_edge)[2];
+  bool *given_last;
 
   /* By the caller's block or edge. */
   int *column_of;   /* column of L */
@@ -76,6 +77,8 @@ typedef struct BlockPlace {
 bool block_pattern_build(BlockPattern *pattern, const BlockShape *shape, const BlockOrder *order, bool fill,
                          int threads);
 bool block_pattern_matches(const BlockPattern *pattern, const BlockShape *shape);
+/* Whether the same blocks are last, of a shape that matches. */
+bool block_pattern_ends_alike(const BlockPattern *pattern, const BlockShape *shape);
 void block_pattern_free(BlockPattern *pattern); /* leaves the empty pattern */
 BlockPlace block_pattern_diagonal(const BlockPattern *pattern, int i);
 /* Position of an edge's block. transposed: its rows are the rows of the edge's second block. */

@@ -79,7 +79,10 @@ static bool same_blocks(const BlockPlan *plan, const BlockShape *s) {
 BlockReuse block_plan_reuse(BlockPlan *plan, const BlockShape *shape) {
   bool anew = plan->refresh, fill = !block_plan_iterative(plan);
   plan->refresh = false;
-  if ((plan->own || !anew) && block_pattern_matches(&plan->pattern, shape)) return PLAN_SAME;
+  if ((plan->own || !anew) && block_pattern_matches(&plan->pattern, shape)) {
+    plan->own = plan->own && block_pattern_ends_alike(&plan->pattern, shape);
+    if (plan->own || !anew) return PLAN_SAME;
+  }
   if (anew || !shape->count || !same_blocks(plan, shape)) return PLAN_OUTDATED;
   plan->own = false;
   bool built = block_pattern_build(&plan->pattern, shape, &plan->order, fill, plan->threads);

@@ -202,7 +202,8 @@ static void product(const Reactions *r, const Model *m, int x, int y, double *ou
 
 static bool solve_rows(Reactions *r, const Model *m, BlockCholesky *solver) {
   double block[144];
-  if (!block_cholesky_analyze(solver, r->block_count, r->size, r->edge_count, (const int(*)[2])r->edge)) return false;
+  if (!block_cholesky_analyze(solver, r->block_count, r->size, r->edge_count, (const int(*)[2])r->edge, NULL))
+    return false;
   block_cholesky_clear(solver);
   for (int b = 0; b < r->block_count; b++) {
     product(r, m, b, b, block);

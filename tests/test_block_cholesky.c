@@ -281,6 +281,38 @@ static void check_subset(const char *name, BlockCholesky *solver, const System *
   free(all);
 }
 
+/* The first part is a solve for b, the last one for b + g; a solve for the subset between them changes nothing. */
+static void check_parts(const char *name, BlockCholesky *solver, const System *s) {
+  BlockSubset subset = {0};
+  int block[2] = {s->n / 3, s->n - 1}, count = s->n > 1 ? 2 : 1, few = 0;
+  size_t total = (size_t)s->total;
+  double *b = grab(total, sizeof *b), *x = grab(total, sizeof *x), *y = grab(total, sizeof *y), first[24], g[24], z[24];
+  double *energy = grab((size_t)s->n, sizeof *energy), sum = 0, worst = 0;
+  for (int i = 0; i < s->total; i++) b[i] = cos(3.0 * i);
+  block_cholesky_solve(solver, b, x);
+  assert_true(block_cholesky_select(solver, &subset, block, count));
+  block_cholesky_solve_first(solver, &subset, b, first, energy);
+  for (int i = 0; i < s->n; i++) sum += energy[i];
+  for (int i = 0; i < s->total; i++) sum -= b[i] * x[i];
+  if (!(fabs(sum) <= 1e-9 * s->total * largest_entry(x, s->total))) fail_msg("%s: energy off by %g", name, sum);
+  for (int k = 0; k < count; k++)
+    for (int r = 0; r < s->size[block[k]]; r++, few++) {
+      assert_true(first[few] == x[s->at[block[k]] + r]);
+      g[few] = sin(few + 1.0);
+    }
+  block_cholesky_solve_subset(solver, &subset, g, z);
+  memcpy(y, b, total * sizeof *y);
+  block_cholesky_solve_last(solver, &subset, y, g, y);
+  for (int k = 0, at = 0; k < count; k++)
+    for (int r = 0; r < s->size[block[k]]; r++) b[s->at[block[k]] + r] += g[at++];
+  block_cholesky_solve(solver, b, x);
+  for (int i = 0; i < s->total; i++) worst = fmax(worst, fabs(x[i] - y[i]));
+  double bound = 1e-9 * largest_entry(x, s->total);
+  if (!(worst <= bound)) fail_msg("%s: solution in two parts off by %g, bound %g", name, worst, bound);
+  block_subset_free(&subset);
+  free(b), free(x), free(y), free(energy);
+}
+
 static void check_solution(const char *name, BlockCholesky *solver, const System *s) {
   assert_true(analyze(solver, s));
   load(solver, s);
@@ -297,6 +329,7 @@ static void check_solution(const char *name, BlockCholesky *solver, const System
   block_cholesky_solve(solver, y, y);
   assert_memory_equal(x, y, (size_t)s->total * sizeof *x);
   check_subset(name, solver, s);
+  check_parts(name, solver, s);
   free(b);
   free(x);
   free(y);

@@ -225,11 +225,15 @@ void block_factor_backward_branches(const BlockFactor *factor, const BlockBranch
 }
 
 /* The rows of a column are among its ancestors in the elimination tree. */
-void block_factor_solve_columns(const BlockFactor *factor, const int *column, int count, double *x) {
+void block_factor_forward_columns(const BlockFactor *factor, const int *column, int count, double *x) {
   Solve solve = {factor, x};
   for (int k = 0; k < count; k++) {
     divide_lower(&solve, column[k]);
     scatter_column(&solve, column[k], factor->pattern->n);
   }
+}
+
+void block_factor_backward_columns(const BlockFactor *factor, const int *column, int count, double *x) {
+  Solve solve = {factor, x};
   for (int k = count - 1; k >= 0; k--) solve_column_backward(&solve, column[k], factor->pattern->n, NULL);
 }

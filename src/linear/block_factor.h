@@ -38,8 +38,9 @@ void block_factor_backward(const BlockFactor *factor, int threads, double *x);
 /* The same, of which threads share the branches. */
 void block_factor_forward_branches(const BlockFactor *factor, const BlockBranches *branches, int threads, double *x);
 void block_factor_backward_branches(const BlockFactor *factor, const BlockBranches *branches, int threads, double *x);
-/* Both for an x that is zero outside of the given columns, ascending, which contain the parents of each. Only these
- * columns of x are read and written. */
-void block_factor_solve_columns(const BlockFactor *factor, const int *column, int count, double *x);
+/* The same of the given columns alone, ascending, which contain the parents of each. Only these columns of x are read
+ * and written; so the first is L^-1 x if x is zero elsewhere. */
+void block_factor_forward_columns(const BlockFactor *factor, const int *column, int count, double *x);
+void block_factor_backward_columns(const BlockFactor *factor, const int *column, int count, double *x);
 
 #endif

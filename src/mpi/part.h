@@ -42,6 +42,8 @@ typedef struct Gradients {
   int part_count, part_capacity;
   int *part_of; /* by column: index of its part, -1 if it has none */
   int part_of_capacity;
+  double *energy; /* by column: what it adds to b . M^-1 b */
+  int energy_capacity;
   double *sum; /* products of each part, then those that are exchanged */
   int sum_capacity;
   double *vector; /* VECTORS of the border's size, then the right-hand side */

@@ -23,7 +23,7 @@ enum { ITERATIONS = 1000, VECTORS = 6, SUMS = 3 };
 void gradients_destroy(Gradients *g) {
   mem_free(g->coupling), mem_free(g->border), mem_free(g->place), mem_free(g->vector);
   mem_free(g->sent), mem_free(g->index), mem_free(g->byte_out), mem_free(g->byte_in);
-  mem_free(g->part), mem_free(g->part_of), mem_free(g->sum);
+  mem_free(g->part), mem_free(g->part_of), mem_free(g->sum), mem_free(g->energy);
   block_subset_free(&g->subset);
   memset(g, 0, sizeof *g);
 }
@@ -135,6 +135,7 @@ static bool prepare(Part *s) {
   if (!list_border(g, system->column_count) || !reserve_exchange(s, g)) return false;
   list_exchange(s, g);
   return block_cholesky_select(system->solver, &g->subset, g->border, g->border_count) &&
+         mem_reserve((void **)&g->energy, &g->energy_capacity, system->column_count, sizeof(double)) &&
          mem_reserve((void **)&g->vector, &g->vector_capacity, VECTORS * 12 * g->border_count + system->unknown_count,
                      sizeof(double)) &&
          part_reserve_swap(s, sizeof(Affine));
@@ -234,21 +235,16 @@ typedef struct Iteration {
   Part *part;
   int n;                            /* unknowns of the border */
   double *r, *z, *az, *ap, *gp, *g; /* p = M^-1 gp; the solution is M^-1 (b + g) */
-  double *b;                        /* all own unknowns */
-  double *x;                        /* M^-1 b */
 } Iteration;
 
 /* What is summed for each part. */
 enum { SUM_RZ, SUM_ZAZ, SUM_ENERGY };
 
 /* Adds b . M^-1 b of this rank. */
-static void add_energies(const Iteration *it, double *sum) {
-  const Part *s = it->part;
-  const System *system = &s->cpu->system;
-  for (int c = 0; c < system->column_count; c++) {
-    int p = s->gradients.part_of[c], at = system->column_at[c];
-    if (p >= 0) sum[SUMS * p + SUM_ENERGY] += dot_own(it->b + at, it->x + at, 12);
-  }
+static void add_energies(const Part *s, double *sum) {
+  const Gradients *g = &s->gradients;
+  for (int c = 0; c < s->cpu->system.column_count; c++)
+    if (g->part_of[c] >= 0) sum[SUMS * g->part_of[c] + SUM_ENERGY] += g->energy[c];
 }
 
 /* Over all ranks: those of parts that go on, after the first time without the energy. */
@@ -277,7 +273,7 @@ static void precondition(Iteration *it, bool first) {
     sum[SUM_RZ] += dot_own(it->r + 12 * k, it->z + 12 * k, 12);
     sum[SUM_ZAZ] += dot_own(it->z + 12 * k, it->az + 12 * k, 12);
   }
-  if (first) add_energies(it, g->sum);
+  if (first) add_energies(s, g->sum);
   sum_parts(g, first);
 }
 
@@ -324,31 +320,18 @@ static void advance(Iteration *it) {
   }
 }
 
-/* right: b, then M^-1 b. The residual is -C M^-1 b. */
-static Iteration first_guess(Part *s, double *right) {
-  const System *system = &s->cpu->system;
+/* The residual is -C M^-1 b. */
+static Iteration first_guess(Part *s, const double *right) {
   const Gradients *g = &s->gradients;
-  int n = 12 * g->border_count, all = system->unknown_count;
+  int n = 12 * g->border_count;
   double *v = g->vector;
   Iteration it = {.part = s, .n = n, .r = v, .z = v + n, .az = v + 2 * n, .ap = v + 3 * n, .gp = v + 4 * n};
-  it.g = v + 5 * n, it.b = v + VECTORS * n;
+  it.g = v + 5 * n;
   if (n) memset(v, 0, (size_t)n * VECTORS * sizeof(double));
-  if (all) memcpy(it.b, right, (size_t)all * sizeof(double));
-  block_cholesky_solve(system->solver, right, right);
-  it.x = right;
-  for (int k = 0; k < g->border_count; k++)
-    memcpy(it.z + 12 * (size_t)k, right + system->column_at[g->border[k]], sizeof(Affine));
-  if (g->part_count) send_vector(s, it.z);
-  if (g->part_count) add_couplings(s, -1, it.r);
+  block_cholesky_solve_first(s->cpu->system.solver, &g->subset, right, it.z, g->energy);
+  send_vector(s, it.z);
+  add_couplings(s, -1, it.r);
   return it;
-}
-
-static void last_solve(const Iteration *it, double *right) {
-  const System *system = &it->part->cpu->system;
-  const Gradients *g = &it->part->gradients;
-  if (system->unknown_count) memcpy(right, it->b, (size_t)system->unknown_count * sizeof(double));
-  for (int k = 0; k < it->n; k++) right[system->column_at[g->border[k / 12]] + k % 12] += it->g[k];
-  block_cholesky_solve(system->solver, right, right);
 }
 
 /* A correction of Newton's step needs no smaller error than the step has. */
@@ -374,10 +357,10 @@ static bool judge_parts(const Gradients *g) {
  * direction. */
 static bool iterate(Part *s, double *right, int *iterations) {
   const Gradients *g = &s->gradients;
-  Iteration it = first_guess(s, right);
   bool good = true;
   *iterations = 0;
-  if (!g->part_count) return true;
+  if (!g->part_count) return block_cholesky_finish(s->cpu->system.solver, right, right);
+  Iteration it = first_guess(s, right);
   precondition(&it, true);
   begin_parts(s);
   for (; *iterations < ITERATIONS && judge_parts(g); ++*iterations) {
@@ -385,7 +368,7 @@ static bool iterate(Part *s, double *right, int *iterations) {
     advance(&it);
     precondition(&it, false);
   }
-  if (*iterations) last_solve(&it, right);
+  block_cholesky_solve_last(s->cpu->system.solver, &g->subset, right, it.g, right);
   return good;
 }
 

@@ -125,14 +125,14 @@ typedef struct Solve {
   double *x;
 } Solve;
 
-/* x_j -= L_jk x_k for the columns k of other tasks. */
+/* x_j -= L_jk x_k for all columns k. Waits for those before first, which other tasks have. */
 static void gather_row(const Solve *solve, int j, int first, BlockWorker *worker) {
   const BlockFactor *f = solve->factor;
   const BlockPattern *p = f->pattern;
   double *x = solve->x + p->unknown_at[j];
-  for (int e = p->row_at[j]; e < p->row_at[j + 1] && p->row_column[e] < first; e++) {
+  for (int e = p->row_at[j]; e < p->row_at[j + 1]; e++) {
     int k = p->row_column[e];
-    block_tasks_wait(worker, k);
+    if (k < first) block_tasks_wait(worker, k);
     subtract_times(x, f->values + p->block_at[p->row_block[e]], solve->x + p->unknown_at[k], p->size[j], p->size[k]);
   }
 }
@@ -156,14 +156,15 @@ static void divide_lower(const Solve *solve, int j) {
   solve_lower(solve->x + at, f->values + p->block_at[p->column_at[j]], f->inverse + at, p->size[j]);
 }
 
-/* x_j = L_jj^-1 (x_j - sum over k < j of L_jk x_k), k ascending. A subtree gathers no columns of other tasks; a task of
- * one column scatters to no other rows. */
+/* x_j = L_jj^-1 (x_j - sum over k < j of L_jk x_k), k ascending. Subtrees scatter, because they need no columns of
+ * other tasks. Columns of a path gather. */
 static void solve_forward(void *context, const BlockTask *task, BlockWorker *worker) {
   const Solve *solve = context;
+  bool closed = solve->factor->pattern->first_descendant[task->last] >= task->first;
   for (int j = task->first; j <= task->last && !interrupted(solve->factor->interrupt); j++) {
-    gather_row(solve, j, task->first, worker);
+    if (!closed) gather_row(solve, j, task->first, worker);
     divide_lower(solve, j);
-    scatter_column(solve, j, task->last);
+    if (closed) scatter_column(solve, j, task->last);
   }
 }
 

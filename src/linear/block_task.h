@@ -1,9 +1,9 @@
-/* Tasks of a factorisation: ranges of whole subtrees of the elimination tree, then the columns above them one at a
- * time.
+/* Tasks of a factorisation: ranges of whole subtrees of the elimination tree, then the columns above them, one at a
+ * time or a few cheap ones that follow each other on a path of the tree.
  *
  * Threads take tasks in ascending order, or all of them in descending order. A task depends only on tasks before it in
- * that order, so that waiting for one ends. The split depends only on the pattern. Tested in
- * tests/test_block_cholesky.c. */
+ * that order, so that waiting for one ends. The split depends only on the pattern and the number of threads. Tested in
+ * tests/test_block_task.c. */
 #ifndef ABD_LINEAR_BLOCK_TASK_H
 #define ABD_LINEAR_BLOCK_TASK_H
 
@@ -11,7 +11,8 @@
 
 #include "linear/block_pattern.h"
 
-/* Columns first to last. */
+/* Columns first to last: all descendants of all of them, or a path of the tree, each column the parent of the one
+ * before. */
 typedef struct BlockTask {
   int first, last;
 } BlockTask;

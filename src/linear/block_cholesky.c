@@ -14,6 +14,7 @@
 /* A solve is worth several threads if a factorisation of this part of its cost is. A solve takes half as long for
  * sparse factors, but it uses each number once, and most numbers come from other cores' caches. */
 static const double solve_share = 0.05;
+static const double short_trunk = 0.2; /* of the values */
 enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE = 256, FILLED_AT_ONCE = 8 };
 
 /* Plans kept for patterns that return, and the largest number of blocks of L of such a plan: it takes 20 bytes each. */
@@ -68,10 +69,10 @@ void block_cholesky_destroy(BlockCholesky *solver) {
   mem_free(solver);
 }
 
-/* Releases large values before a new plan is made: the patterns of single vertices, which a plan merges, take a fifth
- * of a factor's memory. */
-static void release_values(BlockCholesky *solver) {
-  if (solver->value_capacity * (int64_t)sizeof(double) <= BLOCK_KEPT_BYTES) return;
+/* Releases large values before a new plan of soft bodies is made: the patterns of single vertices, which it merges,
+ * take a fifth of a factor's memory. */
+static void release_values(BlockCholesky *solver, const BlockShape *shape) {
+  if (solver->value_capacity * (int64_t)sizeof(double) <= BLOCK_KEPT_BYTES || !block_order_mergeable(shape)) return;
   mem_free(solver->value_memory);
   solver->value_memory = NULL;
   solver->value_capacity = 0;
@@ -142,7 +143,7 @@ static bool plan(BlockCholesky *solver, const BlockShape *shape, bool *changed) 
   BlockReuse reuse = block_plan_reuse(&solver->plan, shape);
   *changed = reuse != PLAN_SAME;
   if (reuse != PLAN_OUTDATED || take_kept(solver, shape)) return true;
-  release_values(solver);
+  release_values(solver, shape);
   return block_plan_make(&solver->plan, shape);
 }
 
@@ -323,9 +324,11 @@ static int solve_threads(BlockCholesky *solver) {
   return block_tasks_threads(&solver->tasks, &solver->plan.pattern, solver->threads, solve_share);
 }
 
-/* Threads that solve branches of the tree, if the tasks of a factorisation are not worth several. */
+/* Threads that solve branches of the tree, if that is faster than the tasks of a factorisation: these are not worth
+ * several threads, or the trunk is short. In the tasks, columns of the trunk wait for each other. */
 static int branch_threads(BlockCholesky *solver, int threads) {
-  return threads > 1 ? 1 : block_branches_threads(&solver->branches, &solver->plan.pattern, solver->threads);
+  int by_branch = block_branches_threads(&solver->branches, &solver->plan.pattern, solver->threads);
+  return threads > 1 && solver->branches.trunk_share > short_trunk ? 1 : by_branch;
 }
 
 static void solve_backward(BlockCholesky *solver, const BlockFactor *factor, double *x) {

@@ -187,6 +187,8 @@ static void put_border_last(Cpu *cpu, const int body[2]) {
 }
 
 bool contact_couple(Cpu *cpu) {
+  if (!cpu->model->soft_count && !cpu->model->linkage.linked_count)
+    return system_couple_pairs(&cpu->system, (const int(*)[2])cpu->pairs.body, cpu->pair_couples, cpu->pairs.count);
   for (int k = 0; k < cpu->pairs.count; k++) {
     const int *body = cpu->pairs.body[k];
     if (!cpu->pair_couples[k]) continue;

@@ -128,10 +128,7 @@ static Affine change_of(const Cpu *cpu, int body) {
   return contact_project_vector(cpu->model, body, sum);
 }
 
-static void put_right(Cpu *cpu, int body, Affine g) {
-  Affine zero = affine_sub(g, g), minus = affine_sub(zero, g);
-  system_add_right(&cpu->system, body, &minus);
-}
+static Affine minus(Affine g) { return affine_sub(affine_sub(g, g), g); }
 
 /* No two bodies share unknowns, and pairs act on bodies alone. */
 static bool bodies_alone(const Model *m) { return !m->soft_count && !m->linkage.linked_count; }
@@ -142,7 +139,8 @@ static void change_task(void *context, int k) {
   Affine zero = {{{0, 0, 0}}};
   Affine change = block_is_vertex(cpu->model, body) ? zero : change_of(cpu, body);
   node_put(cpu->model, cpu->work.direction, body, change);
-  if (bodies_alone(cpu->model)) put_right(cpu, body, change);
+  Affine right = minus(change);
+  if (bodies_alone(cpu->model)) system_put_right(&cpu->system, body, &right);
 }
 
 /* The change of the gradient on the vertices of soft bodies. */
@@ -173,12 +171,14 @@ static void correct_task(void *context, int k) {
 /* The directions hold the change of the gradient, and the right-hand side is minus that. */
 static void find_changes(Cpu *cpu) {
   const Work *w = &cpu->work;
-  system_clear_right(&cpu->system);
   parallel_for(cpu->threads, cpu->active_count, 32, change_task, cpu);
   if (bodies_alone(cpu->model)) return;
   add_springs(cpu);
-  for (int k = 0; k < cpu->active_count; k++)
-    put_right(cpu, cpu->active[k], node_vector(cpu->model, w->direction, cpu->active[k]));
+  system_clear_right(&cpu->system);
+  for (int k = 0; k < cpu->active_count; k++) {
+    Affine right = minus(node_vector(cpu->model, w->direction, cpu->active[k]));
+    system_add_right(&cpu->system, cpu->active[k], &right);
+  }
 }
 
 /* Newton's step plus the solution for the change of the gradient. */

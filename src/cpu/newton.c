@@ -26,16 +26,51 @@ static bool needs_acts(const Cpu *cpu) {
   return partial;
 }
 
-static void list_body(Cpu *cpu, int body) {
-  if (takes_part(cpu, body)) cpu->active[cpu->active_count++] = body;
-}
-
 /* Own bodies, island by island. Most islands of a process are done after a few iterations. */
 static void list_members(Cpu *cpu) {
   const Islands *s = cpu->islands;
+  cpu->active_count = 0;
   for (int e = 0; e < s->listed_count; e++)
     for (int k = s->member.first[s->listed[e]]; k < s->member.first[s->listed[e] + 1]; k++)
-      list_body(cpu, s->member.item[k]);
+      if (takes_part(cpu, s->member.item[k])) cpu->active[cpu->active_count++] = s->member.item[k];
+}
+
+/* The list of the active set, written in chunks of the moving bodies. at: where each one's part begins. */
+enum { LIST_CHUNKS = 256, LIST_CHUNK = 1024 };
+typedef struct Listing {
+  Cpu *cpu;
+  bool writes; /* else it counts */
+  int at[LIST_CHUNKS];
+} Listing;
+
+static void list_chunk(void *context, int first, int last, int index) {
+  Listing *list = context;
+  Cpu *cpu = list->cpu;
+  int at = list->at[index];
+  for (int s = first; s < last; s++) {
+    int body = cpu->model->moving[s];
+    if (!takes_part(cpu, body)) continue;
+    if (list->writes) cpu->active[at] = body;
+    at++;
+  }
+  list->at[index] = at;
+}
+
+static void list_moving(Cpu *cpu) {
+  int count = cpu->model->moving_count, chunk = parallel_chunk_count(count, LIST_CHUNKS), total = 0;
+  if (chunk < LIST_CHUNK) chunk = LIST_CHUNK;
+  if (cpu->threads <= 1) chunk = count;
+  int chunks = parallel_chunk_count(count, chunk);
+  Listing list = {.cpu = cpu};
+  if (chunks > 1) parallel_chunks(cpu->threads, count, chunk, list_chunk, &list);
+  for (int c = 0; c < chunks; c++) {
+    int own = list.at[c];
+    list.at[c] = total;
+    total += own;
+  }
+  list.writes = true;
+  parallel_chunks(cpu->threads, count, chunk, list_chunk, &list);
+  cpu->active_count = chunks ? list.at[chunks - 1] : 0;
 }
 
 static Outcome choose_bodies(Cpu *cpu) {
@@ -50,11 +85,9 @@ static Outcome choose_bodies(Cpu *cpu) {
   }
   active_set_settle(cpu->islands, &cpu->work, cpu->threads);
   if (!d) validate_islands(cpu);
-  cpu->active_count = 0;
-  system_reset(&cpu->system);
   if (d) list_members(cpu);
-  for (int s = 0; !d && s < cpu->model->moving_count; s++) list_body(cpu, cpu->model->moving[s]);
-  for (int k = 0; k < cpu->active_count && !solved_elsewhere(cpu); k++) system_add_body(&cpu->system, cpu->active[k]);
+  else list_moving(cpu);
+  system_set_bodies(&cpu->system, cpu->threads, cpu->active, solved_elsewhere(cpu) ? 0 : cpu->active_count);
   return stage_done();
 }
 
@@ -245,7 +278,8 @@ static void add_body(Cpu *cpu, int body) {
   Affine g = node_vector(cpu->model, cpu->work.gradient, body), zero = affine_sub(g, g), minus = affine_sub(zero, g);
   if (block_is_vertex(cpu->model, body)) add_vertex_mass(cpu, body);
   else system_add(&cpu->system, body, body, diagonal_of(cpu, body));
-  system_add_right(&cpu->system, body, &minus);
+  if (is_linked(cpu->model, body)) system_add_right(&cpu->system, body, &minus);
+  else system_put_right(&cpu->system, body, &minus);
 }
 
 /* Blocks of bodies and of pairs in one column of the factor. */
@@ -279,7 +313,7 @@ static double slope_at(const Cpu *cpu, int body) {
 
 static void slope_task(void *context, int k) {
   Cpu *cpu = context;
-  if (!block_is_vertex(cpu->model, cpu->active[k])) cpu->end_slope[k] = slope_at(cpu, cpu->active[k]);
+  if (cpu->unseen && !block_is_vertex(cpu->model, cpu->active[k])) cpu->end_slope[k] = slope_at(cpu, cpu->active[k]);
 }
 
 static void solution_task(void *context, int k) {
@@ -347,11 +381,20 @@ static Outcome solve_once(Cpu *cpu, bool *raised) {
   return outcome;
 }
 
-/* The slope at the end of each island's last step. */
+/* Whether the last step of an island was unseen: its scale depends on the slope at the end of that step. */
+static bool any_unseen(const Islands *s) {
+  bool found = false;
+  for (int e = 0; e < s->listed_count && !found; e++)
+    found = island_listed(s, e)->selected && island_listed(s, e)->unseen;
+  return found;
+}
+
+/* The slope at the end of each island's last step, if one was unseen. */
 static void find_end_slopes(Cpu *cpu) {
   Islands *s = cpu->islands;
   for (int e = 0; e < s->listed_count; e++)
     if (island_listed(s, e)->selected) island_listed(s, e)->end_slope = 0;
+  if (!cpu->unseen) return;
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
     s->island[s->of[body]].end_slope += block_is_vertex(cpu->model, body) ? slope_at(cpu, body) : cpu->end_slope[k];
@@ -401,6 +444,7 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   *raised = false;
   cpu->convex = false;
   cpu->follows = loads_follow(cpu);
+  cpu->unseen = any_unseen(islands);
   Outcome outcome = list_work(cpu) ? solve_once(cpu, raised) : stage_from(false);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && make_convex(cpu)) outcome = solve_once(cpu, raised);

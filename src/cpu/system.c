@@ -71,6 +71,33 @@ void system_add_body(System *s, int body) {
   s->unknown_count += size;
 }
 
+typedef struct Listed {
+  System *system;
+  const int *body;
+} Listed;
+
+static void set_free_body(void *context, int k) {
+  const Listed *listed = context;
+  System *s = listed->system;
+  s->column[listed->body[k]] = k;
+  s->body[k] = listed->body[k];
+  s->column_size[k] = 12;
+  s->column_at[k] = 12 * k;
+}
+
+static bool all_free(const Model *m) { return !m->soft_count && !m->linkage.linked_count; }
+
+void system_set_bodies(System *s, int threads, const int *body, int count) {
+  system_reset(s);
+  if (all_free(s->model)) {
+    s->column_count = count;
+    s->unknown_count = 12 * count;
+    parallel_for(threads, count, 1024, set_free_body, &(Listed){s, body});
+  } else {
+    for (int k = 0; k < count; k++) system_add_body(s, body[k]);
+  }
+}
+
 /* Consecutive columns of a linked body with one owner. */
 typedef struct Run {
   const LinkColumn *column;
@@ -93,11 +120,31 @@ static bool next_run(const System *s, int body, const LinkedBody *linked, int *a
   return true;
 }
 
-static bool couple_columns(System *s, int i, int j) {
-  if (i == j || i < 0 || j < 0) return true;
-  if (!mem_reserve((void **)&s->edge, &s->edge_capacity, s->edge_count + 1, sizeof *s->edge)) return false;
+static bool reserve_edges(System *s, int more) {
+  return mem_reserve((void **)&s->edge, &s->edge_capacity, s->edge_count + more, sizeof *s->edge);
+}
+
+static void add_edge(System *s, int i, int j) {
   s->edge[s->edge_count][0] = i < j ? i : j;
   s->edge[s->edge_count++][1] = i < j ? j : i;
+}
+
+static bool couple_columns(System *s, int i, int j) {
+  if (i == j || i < 0 || j < 0) return true;
+  if (!reserve_edges(s, 1)) return false;
+  add_edge(s, i, j);
+  return true;
+}
+
+bool system_couple_pairs(System *s, const int (*pair)[2], const bool *couples, int count) {
+  int most = 0;
+  for (int k = 0; k < count; k++) most += couples[k];
+  if (!reserve_edges(s, most)) return false;
+  for (int k = 0; k < count; k++) {
+    if (!couples[k]) continue;
+    int i = s->column[pair[k][0]], j = s->column[pair[k][1]];
+    if (i >= 0 && j >= 0) add_edge(s, i, j);
+  }
   return true;
 }
 
@@ -305,6 +352,13 @@ void system_add_right(System *s, int body, const Affine *f) {
   const LinkedBody *linked = linkage_of(&s->model->linkage, body);
   for (int i = 0; next_run(s, body, linked, &i, &run);)
     if (run.owner >= 0) gather(&run, v, s->right + s->column_at[run.owner]);
+}
+
+/* 0 + v: a negative zero would be another bit than the sum of a cleared right-hand side. */
+void system_put_right(System *s, int body, const Affine *f) {
+  double v[12], *right = s->right + s->column_at[s->column[body]];
+  memcpy(v, f, sizeof v);
+  for (int c = 0; c < unknowns_of(s->model, body); c++) right[c] = 0 + v[c];
 }
 
 int system_factor(System *s, int threads) {

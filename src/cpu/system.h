@@ -33,10 +33,14 @@ void system_begin(System *system);
 /* Clears the columns; then add the bodies of the active set in ascending order. */
 void system_reset(System *system);
 void system_add_body(System *system, int body);
+/* Both for all of them at once. The right-hand sides of free bodies are not valid before system_put_right. */
+void system_set_bodies(System *system, int threads, const int *body, int count);
 /* Couples the unknowns of two bodies, or of one. False if memory is out. */
 bool system_couple(System *system, int a, int b);
 /* Eliminates the unknowns of a body after those of others. */
 void system_put_last(System *system, int body);
+/* The same for all pairs of free bodies that couple. */
+bool system_couple_pairs(System *system, const int (*pair)[2], const bool *couples, int count);
 /* Sorts the couplings and prepares the factor. False if memory is out. */
 bool system_analyze(System *system);
 /* The column of L that has the unknowns of a body or vertex; -1 if it has none in the system, SYSTEM_SEVERAL if they
@@ -57,7 +61,8 @@ void system_add_edge(System *system, int edge, int a, const double block[144]);
 double *system_edge(System *system, int edge, int a, int *stride, bool *rows);
 void system_clear_right(System *system);
 void system_add_right(System *system, int body, const Affine *f);
-int system_factor(System *system, int threads); /* raised pivots; -1 = a value is not finite */
+void system_put_right(System *system, int body, const Affine *f); /* of a free body: replaces it */
+int system_factor(System *system, int threads);                   /* raised pivots; -1 = a value is not finite */
 /* The same with the right-hand side, for system_finish_solve. fill: adds values and right-hand sides column by column;
  * NULL: they are added already. */
 int system_begin_solve(System *system, int threads, BlockFill *fill, void *context);

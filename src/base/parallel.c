@@ -28,7 +28,7 @@
 static const double spin_hard = 3e-5; /* [s] without yielding the processor */
 static atomic_int spin_gently = 300;  /* [us] with a yield to other programs each time; then the thread sleeps */
 
-enum { CLAIMS_PER_THREAD = 8, HARD_PAUSES = 1000, ALL_PAUSES = 1100 };
+enum { CLAIM_PART = 8, HARD_PAUSES = 1000, ALL_PAUSES = 1100 };
 enum { OPEN = 1, LIMIT_AT = 1, NUMBER_AT = 16, LIMIT_MASK = (1 << (NUMBER_AT - LIMIT_AT)) - 1 };
 enum { TAG_AT = 32 };
 static const uint64_t no_item = 0xffffffffu; /* in claims: the whole share is claimed */
@@ -97,7 +97,8 @@ static int share_bound(const Job *job, int t) {
   return job->bound ? job->bound[t] : (int)((int64_t)job->count * t / job->threads);
 }
 
-/* Claims items of share t. A tag of another job means that nothing is claimed yet. */
+/* Claims items of share t: a part of those that are left, so that the last claims are short and threads end at the same
+ * time. A tag of another job means that nothing is claimed yet. */
 static bool claim(const Job *job, int t, int *first, int *last) {
   atomic_uint_fast64_t *claims = &pool.seat[t].claims;
   uint64_t before = atomic_load_explicit(claims, memory_order_relaxed), after;
@@ -106,7 +107,8 @@ static bool claim(const Job *job, int t, int *first, int *last) {
     int end = share_bound(job, t + 1);
     *first = before >> TAG_AT == job->tag >> TAG_AT ? (int)(before & no_item) : share_bound(job, t);
     if (*first >= end) return false;
-    *last = job->grain < end - *first ? *first + job->grain : end;
+    int part = (end - *first) / CLAIM_PART, count = part > job->grain ? part : job->grain;
+    *last = count < end - *first ? *first + count : end;
     after = job->tag | (*last < end ? (uint64_t)*last : no_item);
   } while (!atomic_compare_exchange_weak_explicit(claims, &before, after, memory_order_relaxed, memory_order_relaxed));
   return true;
@@ -261,8 +263,6 @@ static int usable_threads(int threads, int count, int grain) {
 }
 
 static void run_job(Job job) {
-  int share = job.count / (CLAIMS_PER_THREAD * job.threads);
-  if (share > job.grain) job.grain = share;
   if (job.count > (int64_t)job.grain * job.threads) job.at_once = false;
   bool idle = false;
   if (job.threads > 1 && atomic_compare_exchange_strong(&pool.busy, &idle, true)) {

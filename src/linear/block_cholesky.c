@@ -11,9 +11,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A solve is worth several threads if a factorisation of this part of its cost is. A solve takes half as long for
- * sparse factors, but it uses each number once, and most numbers come from other cores' caches. */
-static const double solve_share = 0.05;
+/* A solve is worth several threads if a factorisation of this part of its cost is, above the second number [flops]. A
+ * solve takes half as long for sparse factors, but it uses each number once, and most numbers come from other cores'
+ * caches. */
+static const double solve_share = 0.05, least_solve = 4e7;
 static const double short_trunk = 0.2; /* of the values */
 enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE = 256, FILLED_AT_ONCE = 8 };
 
@@ -321,6 +322,7 @@ int block_cholesky_begin(BlockCholesky *solver, int threads, BlockFill *fill, vo
 }
 
 static int solve_threads(BlockCholesky *solver) {
+  if (solver->plan.pattern.flops < least_solve) return 1;
   return block_tasks_threads(&solver->tasks, &solver->plan.pattern, solver->threads, solve_share);
 }
 

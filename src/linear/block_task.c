@@ -6,14 +6,14 @@
 
 /* All in flops; a core does about 15 per ns. */
 static const double column_cost = 3e3;       /* of a column besides its flops */
-static const double least_parallel = 2e6;    /* a tenth of a millisecond; one thread is faster below */
+static const double least_parallel = 1e6;    /* 70 us; one thread is as fast below */
 static const double cost_per_thread = 2.5e5; /* below this a thread costs more than it saves */
 static const double handover = 3e3;          /* latency of a result from core to core */
 static const double least_share = 4e4;       /* smallest cost of a task */
 /* A thread computes a column of this cost in the time that it needs to get the blocks of the column before it from
  * another core, so it computes both; up to the second cost in one task. */
 static const double chain_column = 3e4, chain_cost = 2e5;
-enum { SHARES = 10 }; /* of the cost for each thread; more balance better and wait more often */
+enum { SHARES = 5 }; /* of the cost for each thread; more balance better and wait more often */
 
 void block_tasks_free(BlockTasks *t) {
   mem_free(t->memory);

@@ -265,6 +265,7 @@ static void cuda_begin(void *self, Cpu *cpu) {
   pack_lists(self, cpu);
   cpu->scene.list_more = ((Cuda *)self)->list_more;
   ((Cuda *)self)->step++;
+  ((Cuda *)self)->tried = -1;
 }
 
 /* ---- contacts and energies ---- */
@@ -299,18 +300,20 @@ static void plan_task(Cpu *cpu, int k, Pair *p) { (void)plan_pair(cpu, k, p, cpu
 /* The tasks of a stage: in the order of the pairs, each cut into chunks. */
 typedef struct Tasks {
   int count, chunks;
-  size_t task, chunk, pose, direction; /* places in the packet */
+  size_t task, chunk, pose, direction, advance; /* places in the packet */
 } Tasks;
 
 static int chunks_of(int items) { return (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS; }
 
+/* directions: of a sweep; else tasks of friction's advance follow, one for each task. */
 static bool tasks_open(Cuda *c, Tasks *tasks, size_t size, const Cpu *cpu, bool directions) {
   size_t bytes = (size_t)cpu->model->body_count * sizeof(Affine);
-  packet_begin(&c->packet);
+  cuda_packet_begin(c);
   tasks->task = packet_add(&c->packet, (size_t)tasks->count * size);
   tasks->chunk = packet_add(&c->packet, (size_t)tasks->chunks * sizeof(TaskChunk));
   tasks->pose = packet_add(&c->packet, bytes);
   tasks->direction = packet_add(&c->packet, directions ? bytes : 0);
+  tasks->advance = packet_add(&c->packet, directions ? 0 : (size_t)tasks->count * sizeof(AdvanceTask));
   return packet_open(&c->packet);
 }
 
@@ -338,6 +341,12 @@ static void fill_tasks(const Fill *f, ParallelBody *task) {
   parallel_both(f->cpu->threads, f->tasks->count, f->cpu->model->body_count, 64, task, fill_body, (void *)f);
 }
 
+/* What the pair's friction does if the trial is accepted. */
+static AdvanceTask advance_of(const Cpu *cpu, int k, int points) {
+  const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
+  return (AdvanceTask){points, g->fraction * g->length};
+}
+
 static void fill_eval(void *context, int t) {
   const Fill *f = context;
   const Cuda *c = cuda_of(f->cpu);
@@ -360,6 +369,7 @@ static void fill_eval(void *context, int t) {
                      .rel = plan->rel,
                      .reach = plan->reach,
                      .t = plan->t};
+  ((AdvanceTask *)packet_here(&c->packet, f->tasks->advance))[t] = advance_of(f->cpu, own->pair, task->points);
   write_chunks(c, f->tasks, t, task->count);
 }
 
@@ -403,6 +413,7 @@ static bool search_planned(Cuda *c, Cpu *cpu) {
 
 static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose) {
   Tasks tasks;
+  c->tried_count = 0;
   if (!picks_list(&c->task_of, cpu->pairs.count)) return stage_from(false);
   if (!search_planned(c, cpu)) return cuda_lost(c);
   if (!cut_tasks(c, cpu, &tasks)) return stage_from(false);
@@ -435,10 +446,19 @@ static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose) {
   if (!eval_launch(tasks.chunks, &arrays) || !eval_cross_launch(tasks.chunks, &arrays) ||
       !eval_sum_launch(tasks.count, &arrays) || !twin_receive(&c->result) || !device_wait())
     return cuda_lost(c);
+  c->tried_count = tasks.count;
+  c->tried_advance = tasks.advance;
   cpu->failed = -1;
   parallel_for(cpu->threads, tasks.count, 64, take_task, cpu);
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
   return cpu->failed < 0 ? stage_done() : pair_outcome(cpu, cpu->failed);
+}
+
+/* Islands that the loops of a stage are for. */
+static int selected_islands(const Cpu *cpu) {
+  int count = 0;
+  for (int e = 0; e < cpu->islands->listed_count; e++) count += island_listed(cpu->islands, e)->selected;
+  return count;
 }
 
 static Outcome cuda_eval(void *self, Cpu *cpu) {
@@ -448,7 +468,20 @@ static Outcome cuda_eval(void *self, Cpu *cpu) {
   picks_clear(&c->task_of);
   Outcome outcome = for_near_pairs(cpu, plan_task, NULL, NULL);
   c->pair_count = cpu->pairs.count;
-  return stage_failed(outcome) ? outcome : run_eval(c, cpu, cpu->work.trial);
+  if (!stage_failed(outcome)) outcome = run_eval(c, cpu, cpu->work.trial);
+  c->tried = stage_failed(outcome) ? -1 : selected_islands(cpu);
+  return outcome;
+}
+
+static void plan_new_pair(void *context, int k) {
+  Cpu *cpu = context;
+  const Cuda *c = cuda_of(cpu);
+  const int *body = cpu->pairs.body[k];
+  const Record *r = &c->record[cpu->pairs.slot[k]];
+  if (r->a == body[0] && r->b == body[1] && r->step == c->step) return;
+  Pair *p = pairs_at(&cpu->pairs, k);
+  if (!plan_pair(cpu, k, p, cpu->work.q.body)) p->energy = p->energy_trial;
+  if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
 /* Pairs that came within reach in the middle of a step: their contacts were found on this machine. */
@@ -456,14 +489,11 @@ static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
   if (c->pair_count == cpu->pairs.count) return stage_done();
   if (!reserve_records(c, cpu)) return stage_from(false);
   picks_clear(&c->task_of);
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    Pair *p = pairs_at(&cpu->pairs, k);
-    const Record *r = &c->record[p->slot];
-    if (r->a == p->a && r->b == p->b && r->step == c->step) continue;
-    if (!plan_pair(cpu, k, p, cpu->work.q.body)) p->energy = p->energy_trial;
-  }
+  cpu->failed = -1;
+  parallel_for(cpu->threads, cpu->pairs.count, 256, plan_new_pair, cpu);
   c->pair_count = cpu->pairs.count;
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
+  if (cpu->failed >= 0) return pair_outcome(cpu, cpu->failed);
   Outcome outcome = run_eval(c, cpu, cpu->work.q);
   for (int t = 0; t < c->task_of.count; t++) {
     Pair *p = pairs_at(&cpu->pairs, c->task_of.list[t].pair);
@@ -651,15 +681,21 @@ static void fill_advance(void *context, int t) {
   const Cpu *cpu = context;
   const Cuda *c = cuda_of(cpu);
   const Picked *own = &c->task_of.list[t];
-  const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[own->pair])];
-  ((AdvanceTask *)c->advance.here.at)[t] = (AdvanceTask){own->items, g->fraction * g->length};
+  ((AdvanceTask *)c->advance.here.at)[t] = advance_of(cpu, own->pair, own->items);
 }
 
-/* A task for every pair that has points; those that are far have none. It does not wait: no other stage writes to its
- * packet. */
+static Outcome launch_advance(Cuda *c, const Cpu *cpu, int tasks, const AdvanceTask *task) {
+  AdvanceArrays arrays = {task, c->points.there.at, c->friction.there.at, cpu->scene.friction_eps};
+  return advance_launch(tasks, &arrays) ? stage_done() : cuda_lost(c);
+}
+
+/* A task for every pair that has points; those that are far have none. If all islands of the trial before accept it,
+ * the GPU has the tasks. It does not wait: no other stage writes to its packet. */
 static Outcome cuda_advance(void *self, Cpu *cpu) {
   Cuda *c = self;
   if (!c->friction_known || c->friction.count == 0) return stage_done();
+  if (c->tried == selected_islands(cpu))
+    return launch_advance(c, cpu, c->tried_count, packet_there(&c->packet, c->tried_advance));
   picks_clear(&c->task_of);
   Outcome outcome = for_near_pairs(cpu, pick_advancing, NULL, NULL);
   if (stage_failed(outcome)) return outcome;
@@ -668,8 +704,7 @@ static Outcome cuda_advance(void *self, Cpu *cpu) {
   packet_add(&c->advance, (size_t)c->task_of.count * sizeof(AdvanceTask));
   if (!packet_open(&c->advance)) return stage_from(false);
   parallel_for(cpu->threads, c->task_of.count, 256, fill_advance, cpu);
-  AdvanceArrays arrays = {c->advance.there.at, c->points.there.at, c->friction.there.at, cpu->scene.friction_eps};
-  return packet_send(&c->advance) && advance_launch(c->task_of.count, &arrays) ? stage_done() : cuda_lost(c);
+  return packet_send(&c->advance) ? launch_advance(c, cpu, c->task_of.count, c->advance.there.at) : cuda_lost(c);
 }
 
 /* ---- back to the pairs ---- */
@@ -768,6 +803,7 @@ static void cuda_free(void *self) {
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);
   packet_free(&c->packet);
   packet_free(&c->advance);
+  packet_free(&c->terms);
   packet_free(&c->solution);
   packet_free(&c->origin);
   packet_free(&c->listing);

@@ -106,6 +106,8 @@ typedef struct Cuda {
   int searched_capacity, before_capacity;
   Search search;
   Packet packet, advance;
+  int tried, tried_count; /* islands and tasks of the last trial; -1 = it is not the last thing that was sent */
+  size_t tried_advance;   /* place of the AdvanceTasks in `packet` */
   Twin task, result, contact_copy;
   DeviceArray sweep, part;
   /* Newton's system. */
@@ -116,7 +118,7 @@ typedef struct Cuda {
   int last_capacity;
   int64_t measured;                /* the step in which strengths were last found */
   DeviceArray own, moments, value; /* own: gradients, then blocks of the bodies by themselves */
-  Packet solution;
+  Packet terms, solution;          /* terms: of the pairs, sent before the pattern is known */
   DeviceArray change;
   Pcg pcg;
   struct Setup *setup; /* of the last solve */
@@ -129,6 +131,12 @@ static inline void *packet_here(const Packet *packet, size_t at) { return (char 
 static inline void *packet_there(const Packet *packet, size_t at) { return (char *)packet->there.at + at; }
 bool packet_send(Packet *packet);
 bool packet_receive(Packet *packet); /* valid after device_wait */
+
+/* Of c->packet: the tasks of the last trial are gone. */
+static inline void cuda_packet_begin(Cuda *cuda) {
+  cuda->tried = -1;
+  packet_begin(&cuda->packet);
+}
 
 /* pick.c */
 bool picks_open(Picks *picks, int threads); /* false if memory is out */

@@ -463,7 +463,6 @@ typedef struct MomentTask {
   int a, b, mesh_a, mesh_b;
   int first, count; /* contacts of the index */
   int points;       /* slot of the friction points, -1 if there are none */
-  int row[2];       /* of a and b in Newton's system, -1 if they do not move */
   double stiffness;
   double weight;                /* by which the loads follow the normal forces; 0 = they do not */
   double factor[FRICTION_WAYS]; /* load over the normal force */
@@ -679,6 +678,7 @@ KERNEL void own_item(const OwnArrays *s, int row) {
 /* How strongly pairs couple their bodies: the norm of the block between them, scaled to a unit diagonal. */
 typedef struct StrengthArrays {
   const MomentTask *task;
+  const int *row;        /* by body, -1 if it has none */
   const double *moments; /* MOMENT_SUMS by task */
   const int *first;      /* per row: its first entry, the diagonal block */
   const double *value;   /* 144 per entry */
@@ -686,7 +686,7 @@ typedef struct StrengthArrays {
 } StrengthArrays;
 
 KERNEL void strength_task(const StrengthArrays *s, int t, int lane, double *scratch) {
-  const int *row = s->task[t].row;
+  const int row[2] = {s->row[s->task[t].a], s->row[s->task[t].b]};
   const double *sum = s->moments + (size_t)MOMENT_SUMS * t;
   double part = 0;
   (void)scratch;

@@ -221,6 +221,7 @@ KERNEL LoadResult load_result_sum(LoadResult own) {
 
 typedef struct PredictArrays {
   const MomentTask *task;
+  const int *row; /* by body, -1 if it has none */
   const Contact *contact;
   const int *index;
   const PointRange *points;
@@ -237,7 +238,7 @@ KERNEL Vec3 step_way(const PredictArrays *s, int row, Vec3 rest) {
 
 KERNEL double predict_force(const PredictArrays *s, const MomentTask *k, const FrictionPoint *f) {
   const Contact *c = &s->contact[s->index[k->first + f->contact]];
-  double apart = dot(c->normal, sub(step_way(s, k->row[0], c->ya), step_way(s, k->row[1], c->yb)));
+  double apart = dot(c->normal, sub(step_way(s, s->row[k->a], c->ya), step_way(s, s->row[k->b], c->yb)));
   return contact_force_ahead(c, k->stiffness, s->range, apart);
 }
 

@@ -14,23 +14,98 @@ int cuda_solve_bodies = GPU_SOLVE_BODIES, cuda_cluster = GPU_CLUSTER;
 
 bool cuda_solves(int bodies) { return bodies >= cuda_solve_bodies; }
 
-/* The system of the active set. Places are those in the packet. */
+/* The system of the active set. Places are those in the packet, of task and pose those in the terms. */
 typedef struct Setup {
   Cpu *cpu;
   Cuda *c;
   int rows, blocks, components, chunks, tasks, entries, parts, inverse;
-  int *body;                                           /* by row: cpu->active, sorted by island */
-  int *size;                                           /* by row that begins a cluster: its rows */
-  int *component_row;                                  /* [components] first rows */
-  size_t task, first, part_first, entry, column, part; /* pattern */
+  int *body;                                     /* by row: cpu->active, sorted by island */
+  int *size;                                     /* by row that begins a cluster: its rows */
+  int *component_row;                            /* [components] first rows */
+  size_t task, pose;                             /* MomentTask by task; poses by body */
+  size_t first, part_first, entry, column, part; /* pattern */
   size_t block_chunk, chunk_row, chunk_component, component_chunk, strip;
-  size_t own, pose; /* OwnTask by row; poses */
-  bool follows;     /* loads follow the normal forces: points are renewed, the step is corrected */
+  size_t own, row; /* OwnTask by row; rows by body */
+  bool follows;    /* loads follow the normal forces: points are renewed, the step is corrected */
   size_t step, gradient, status, strength;     /* places in the solution */
   size_t change, correction, corrected, loads; /* the same of the correction; loads: LoadResult by task */
 } Setup;
 
 static int *ints(const Setup *s, size_t at) { return packet_here(&s->c->packet, at); }
+
+/* ---- terms of the pairs ---- */
+
+/* Picks the pairs that act. */
+static void acts_item(void *context, int k) {
+  const Setup *s = context;
+  s->c->pair_task[k] = -1;
+  if (s->cpu->pair_acts[k] && pair_selected(s->cpu, k)) picks_add(&s->c->task_of, k, 0);
+}
+
+/* The tasks: pairs that act, in their order. False if memory is out. */
+static bool list_tasks(Setup *s) {
+  Picks *tasks = &s->c->task_of;
+  picks_clear(tasks);
+  parallel_for(s->cpu->threads, s->cpu->pairs.count, 256, acts_item, s);
+  if (!picks_list(tasks, s->cpu->pairs.count)) return false;
+  s->tasks = tasks->count;
+  for (int t = 0; t < tasks->count; t++) s->c->pair_task[tasks->list[t].pair] = t;
+  return true;
+}
+
+static void task_item(void *context, int t) {
+  const Setup *s = context;
+  int k = s->c->task_of.list[t].pair;
+  const Pair *p = pairs_at(&s->cpu->pairs, k);
+  const Record *r = &s->c->record[p->slot];
+  const Body *body = s->c->model->body;
+  MomentTask *task = (MomentTask *)packet_here(&s->c->terms, s->task) + t;
+  *task = (MomentTask){.a = p->a,
+                       .b = p->b,
+                       .mesh_a = body[p->a].mesh,
+                       .mesh_b = body[p->b].mesh,
+                       .first = r->contact_first,
+                       .count = r->acting,
+                       .points = cuda_points(s->c, p),
+                       .stiffness = p->stiffness};
+  if (!s->follows || !pair_follows(s->cpu, k, p)) return;
+  task->weight = s->cpu->islands->island[islands_of_pair(s->cpu->islands, s->cpu->pairs.body[k])].weight;
+  pair_load_factors(p, s->c->model, task->factor);
+}
+
+static void pose_item(void *context, int body) {
+  const Setup *s = context;
+  ((Affine *)packet_here(&s->c->terms, s->pose))[body] = s->cpu->work.q.body[body];
+}
+
+static bool open_terms(Setup *s) {
+  Packet *p = &s->c->terms;
+  packet_begin(p);
+  s->task = packet_add(p, (size_t)s->tasks * sizeof(MomentTask));
+  s->pose = packet_add(p, (size_t)s->c->model->body_count * sizeof(Affine));
+  return packet_open(p);
+}
+
+/* Friction points if loads follow, and moments: the GPU finds them while this machine writes the pattern. */
+static bool launch_terms(const Setup *s) {
+  Cuda *c = s->c;
+  const ContactScene *scene = &s->cpu->scene;
+  const Affine *pose = packet_there(&c->terms, s->pose);
+  if (!device_reserve(&c->moments, (size_t)s->tasks * MOMENT_SUMS * sizeof(double)) || !packet_send(&c->terms) ||
+      (s->follows && !cuda_list_run(c, s->cpu, pose)))
+    return false;
+  MomentArrays moments = {packet_there(&c->terms, s->task),
+                          c->shape.at,
+                          pose,
+                          c->contact.at,
+                          c->index.at,
+                          c->points.there.at,
+                          c->friction.there.at,
+                          c->moments.at,
+                          scene->range,
+                          scene->friction_eps};
+  return moment_launch(s->tasks, &moments);
+}
 
 /* ---- the pattern ---- */
 
@@ -71,29 +146,11 @@ static void write_strips(Setup *s) {
   }
 }
 
-/* Picks the pairs that act. */
-static void acts_item(void *context, int k) {
-  const Setup *s = context;
-  s->c->pair_task[k] = -1;
-  if (s->cpu->pair_acts[k] && pair_selected(s->cpu, k)) picks_add(&s->c->task_of, k, 0);
-}
-
 /* No strength is known when a step begins, nor of pairs that come later. */
 static void forget_strengths(Cuda *c, const Cpu *cpu) {
   if (c->measured == c->step) return;
   memset(c->last, 0, (size_t)cpu->pairs.slot_count * sizeof(float));
   c->measured = c->step;
-}
-
-/* The tasks: pairs that act, in their order. False if memory is out. */
-static bool list_tasks(Setup *s) {
-  Picks *tasks = &s->c->task_of;
-  picks_clear(tasks);
-  parallel_for(s->cpu->threads, s->cpu->pairs.count, 256, acts_item, s);
-  if (!picks_list(tasks, s->cpu->pairs.count)) return false;
-  s->tasks = tasks->count;
-  for (int t = 0; t < tasks->count; t++) s->c->pair_task[tasks->list[t].pair] = t;
-  return true;
 }
 
 /* Joins the bodies of pairs that act, by the strengths of the last solve in this step. */
@@ -115,8 +172,7 @@ static bool find_clusters(Setup *s) {
 static bool open_packet(Setup *s) {
   Packet *p = &s->c->packet, *out = &s->c->solution;
   size_t rows = (size_t)s->rows, tasks = (size_t)s->tasks, number = sizeof(int);
-  packet_begin(p);
-  s->task = packet_add(p, tasks * sizeof(MomentTask));
+  cuda_packet_begin(s->c);
   s->first = packet_add(p, (rows + 1) * number);
   s->part_first = packet_add(p, (rows + 1) * number);
   s->entry = packet_add(p, (rows + 2 * tasks) * number);
@@ -128,7 +184,7 @@ static bool open_packet(Setup *s) {
   s->chunk_component = packet_add(p, chunks * number);
   s->component_chunk = packet_add(p, ((size_t)s->components + 1) * number);
   s->strip = packet_add(p, rows * sizeof(PcgStrip));
-  s->pose = packet_add(p, (size_t)s->c->model->body_count * sizeof(Affine));
+  s->row = packet_add(p, (size_t)s->c->model->body_count * number);
   s->own = packet_add(p, rows * sizeof(OwnTask));
   packet_begin(out);
   s->step = packet_add(out, rows * sizeof(Affine));
@@ -169,29 +225,6 @@ static void write_chunks(Setup *s) {
   }
   block_chunk[s->blocks] = first[s->components] = s->chunks;
   chunk_row[s->chunks] = s->rows;
-}
-
-static int row_of(const Setup *s, int body) { return takes_part(s->cpu, body) ? s->c->row_of[body] : -1; }
-
-static void task_item(void *context, int t) {
-  const Setup *s = context;
-  int k = s->c->task_of.list[t].pair;
-  const Pair *p = pairs_at(&s->cpu->pairs, k);
-  const Record *r = &s->c->record[p->slot];
-  const Body *body = s->c->model->body;
-  MomentTask *task = (MomentTask *)packet_here(&s->c->packet, s->task) + t;
-  *task = (MomentTask){.a = p->a,
-                       .b = p->b,
-                       .mesh_a = body[p->a].mesh,
-                       .mesh_b = body[p->b].mesh,
-                       .first = r->contact_first,
-                       .count = r->acting,
-                       .points = cuda_points(s->c, p),
-                       .row = {row_of(s, p->a), row_of(s, p->b)},
-                       .stiffness = p->stiffness};
-  if (!s->follows || !pair_follows(s->cpu, k, p)) return;
-  task->weight = s->cpu->islands->island[islands_of_pair(s->cpu->islands, s->cpu->pairs.body[k])].weight;
-  pair_load_factors(p, s->c->model, task->factor);
 }
 
 /* A pair of the row's body that acts; its task, its side and whether its other body has a row. */
@@ -269,9 +302,9 @@ static void body_item(void *context, int row) {
   ((OwnTask *)packet_here(&s->c->packet, s->own))[row] = (OwnTask){body_term(w, body), damping, body};
 }
 
-static void pose_item(void *context, int body) {
+static void row_item(void *context, int body) {
   const Setup *s = context;
-  ((Affine *)packet_here(&s->c->packet, s->pose))[body] = s->cpu->work.q.body[body];
+  ints(s, s->row)[body] = takes_part(s->cpu, body) ? s->c->row_of[body] : -1;
 }
 
 static void write_all(Setup *s) {
@@ -279,8 +312,7 @@ static void write_all(Setup *s) {
   write_rows(s);
   write_strips(s);
   write_chunks(s);
-  parallel_for(cpu->threads, cpu->model->body_count, 64, pose_item, s);
-  parallel_both(cpu->threads, s->rows, s->tasks, 32, body_item, task_item, s);
+  parallel_both(cpu->threads, s->rows, cpu->model->body_count, 32, body_item, row_item, s);
 }
 
 /* ---- the solve ---- */
@@ -307,23 +339,12 @@ static PcgMatrix matrix_of(const Setup *s) {
 
 static void *solution(const Setup *s, size_t at) { return packet_there(&s->c->solution, at); }
 
-/* Moments, matrix and gradient; the step in place of the right-hand side. */
+/* Matrix and gradient; the step in place of the right-hand side. */
 static bool solve(const Setup *s) {
   Cuda *c = s->c;
   const Packet *p = &c->packet;
-  const ContactScene *scene = &s->cpu->scene;
-  MomentArrays moments = {packet_there(p, s->task),
-                          c->shape.at,
-                          packet_there(p, s->pose),
-                          c->contact.at,
-                          c->index.at,
-                          c->points.there.at,
-                          c->friction.there.at,
-                          c->moments.at,
-                          scene->range,
-                          scene->friction_eps};
   Affine *own = c->own.at;
-  OwnArrays bodies = {packet_there(p, s->own), packet_there(p, s->pose), own, (double *)(own + s->rows)};
+  OwnArrays bodies = {packet_there(p, s->own), packet_there(&c->terms, s->pose), own, (double *)(own + s->rows)};
   MatrixArrays matrix = {
       c->moments.at, bodies.block, packet_there(p, s->entry), packet_there(p, s->part_first), packet_there(p, s->part),
       c->value.at};
@@ -334,12 +355,12 @@ static bool solve(const Setup *s) {
                              packet_there(p, s->part),
                              solution(s, s->gradient),
                              solution(s, s->step)};
-  StrengthArrays strength = {packet_there(p, s->task), c->moments.at, packet_there(p, s->first), c->value.at,
-                             solution(s, s->strength)};
+  StrengthArrays strength = {
+      packet_there(&c->terms, s->task), packet_there(p, s->row), c->moments.at, packet_there(p, s->first), c->value.at,
+      solution(s, s->strength)};
   PcgMatrix system = matrix_of(s);
-  return own_launch(s->rows, &bodies) && moment_launch(s->tasks, &moments) &&
-         matrix_launch(144 * s->entries, &matrix) && strength_launch(s->tasks, &strength) &&
-         gradient_launch(12 * s->rows, &gradient) &&
+  return own_launch(s->rows, &bodies) && matrix_launch(144 * s->entries, &matrix) &&
+         strength_launch(s->tasks, &strength) && gradient_launch(12 * s->rows, &gradient) &&
          pcg_solve(&c->pcg, &system, solution(s, s->step), GPU_PCG_TOLERANCE, PCG_ITERATIONS, solution(s, s->status));
 }
 
@@ -347,9 +368,17 @@ static bool solve(const Setup *s) {
 static bool correct(const Setup *s) {
   Cuda *c = s->c;
   const Packet *p = &c->packet;
-  PredictArrays loads = {
-      packet_there(p, s->task), c->contact.at, c->index.at,           c->points.there.at,  c->friction.there.at,
-      solution(s, s->step),     c->change.at,  solution(s, s->loads), s->cpu->scene.range, s->cpu->scene.friction_eps};
+  PredictArrays loads = {packet_there(&c->terms, s->task),
+                         packet_there(p, s->row),
+                         c->contact.at,
+                         c->index.at,
+                         c->points.there.at,
+                         c->friction.there.at,
+                         solution(s, s->step),
+                         c->change.at,
+                         solution(s, s->loads),
+                         s->cpu->scene.range,
+                         s->cpu->scene.friction_eps};
   GradientArrays change = {c->change.at,
                            MOMENT_AA,
                            NULL,
@@ -368,12 +397,10 @@ static bool launch(const Setup *s) {
   Cuda *c = s->c;
   size_t tasks = (size_t)s->tasks, number = sizeof(double);
   if (!device_reserve(&c->own, (size_t)s->rows * (12 + 144) * number) ||
-      !device_reserve(&c->moments, tasks * MOMENT_SUMS * number) ||
       !device_reserve(&c->value, (size_t)s->entries * 144 * number) ||
       !device_reserve(&c->change, s->follows ? tasks * MOMENT_AA * number : 0) || !packet_send(&c->packet))
     return false;
-  return (!s->follows || cuda_list_run(c, s->cpu, packet_there(&c->packet, s->pose))) && solve(s) &&
-         (!s->follows || correct(s)) && packet_receive(&c->solution) && device_wait();
+  return solve(s) && (!s->follows || correct(s)) && packet_receive(&c->solution) && device_wait();
 }
 
 static Affine solution_row(const Setup *s, size_t at, int row) {
@@ -425,7 +452,10 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   c->lost = !cuda_send_friction(c, cpu) || (s->follows && !cuda_list_begin(c, cpu));
   if (c->lost) return stage_from(false);
   forget_strengths(c, cpu);
-  if (!list_tasks(s) || !find_clusters(s)) return stage_from(false);
+  if (!list_tasks(s) || !open_terms(s)) return stage_from(false);
+  parallel_both(cpu->threads, s->tasks, c->model->body_count, 32, task_item, pose_item, s);
+  c->lost = !launch_terms(s);
+  if (c->lost || !find_clusters(s)) return stage_from(false);
   sort_rows(s);
   if (!open_packet(s)) return stage_from(false);
   write_all(s);

@@ -52,7 +52,7 @@ static void open_body(void *context, int body) {
 static bool open_sweeps(const Beyond *b) {
   Cuda *c = b->c;
   size_t bodies = (size_t)c->model->body_count * sizeof(Affine), tasks = (size_t)b->count;
-  packet_begin(&c->packet);
+  cuda_packet_begin(c);
   size_t task = packet_add(&c->packet, tasks * sizeof(SweepTask)), pose = packet_add(&c->packet, bodies),
          direction = packet_add(&c->packet, bodies);
   c->result = (Twin){c->result.here, c->result.there, sizeof(double), 0};

@@ -162,6 +162,27 @@ static void test_pays(void **state) {
   lab_close(&edge);
 }
 
+/* GPU_BODIES: so does a world of many bodies, unless the CPU has to solve because a coordinate is held. */
+static void test_many_pay(void **state) {
+  (void)state;
+  const struct {
+    int bodies;
+    bool held, pays;
+  } world[] = {{999, false, false}, {1000, false, true}, {1000, true, false}};
+  for (int k = 0; k < 3; k++) {
+    Lab lab = lab_open(abd_default_world_def());
+    AbdMeshId box = lab_box(&lab, 0.1, 0.1, 0.1);
+    for (int i = 0; i < world[k].bodies; i++) {
+      AbdBodyDef def = lab_at(box, vec3(i, 0, 0));
+      if (i == 0 && world[k].held) def.fixed = ABD_FIX_X;
+      lab_body_def(&lab, &def);
+    }
+    lab_expect_ok(&lab, abd_world_start(lab.world));
+    assert_true(cuda_pays(&lab.world->model) == world[k].pays);
+    lab_close(&lab);
+  }
+}
+
 /* GPU_SOLVE_BODIES: the CPU factors smaller matrices. Steps agree nevertheless. */
 static void test_small_systems(void **state) {
   (void)state;
@@ -263,10 +284,10 @@ int main(void) {
   if (cuda_cluster != 8) return fprintf(stderr, "GPU_CLUSTER is %d, expected 8\n", cuda_cluster), 1;
   if (cuda_ranked != 2000) return fprintf(stderr, "GPU_RANKED is %d, expected 2000\n", cuda_ranked), 1;
   cuda_solve_bodies = 0; /* all on the GPU */
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree),       cmocka_unit_test(test_islands_agree),
-                                     cmocka_unit_test(test_repeats),           cmocka_unit_test(test_resumes),
-                                     cmocka_unit_test(test_tolerance),         cmocka_unit_test(test_pays),
-                                     cmocka_unit_test(test_small_systems),     cmocka_unit_test(test_leaves_gpu),
-                                     cmocka_unit_test(test_picks_are_in_order)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_islands_agree),
+                                     cmocka_unit_test(test_repeats),     cmocka_unit_test(test_resumes),
+                                     cmocka_unit_test(test_tolerance),   cmocka_unit_test(test_pays),
+                                     cmocka_unit_test(test_many_pay),    cmocka_unit_test(test_small_systems),
+                                     cmocka_unit_test(test_leaves_gpu),  cmocka_unit_test(test_picks_are_in_order)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

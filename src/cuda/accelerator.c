@@ -828,16 +828,9 @@ static const Accelerator cuda_contacts = {.destroy = cuda_free,
                                           .fetch = cuda_fetch,
                                           .friction_changed = cuda_friction_changed};
 
-/* In worlds with joints, held coordinates or surfaces that move against their bodies the CPU assembles and solves. */
-static bool solves(const Model *m) {
-  for (int i = 0; i < m->body_count; i++)
-    if (m->body[i].fixed || m->body[i].drift.moves) return false;
-  return m->joint_count == 0 && m->linkage.linked_count == 0;
-}
-
 static Accelerator table_for(const Model *m) {
   Accelerator table = cuda_contacts;
-  if (!solves(m)) return table;
+  if (!cuda_solves_world(m)) return table;
   table.solves = cuda_solves;
   table.newton = cuda_newton_step;
   table.follow = cuda_newton_follow;
@@ -851,7 +844,7 @@ bool cuda_accelerate(Cpu *cpu) {
   if (!c) return false;
   c->model = m;
   c->table = table_for(m);
-  c->list_more = cuda_pays(m) ? 0 : GPU_LIST_MORE;
+  c->list_more = cuda_meshes_fine(m) ? 0 : GPU_LIST_MORE;
   c->fresh_candidate.size = sizeof(Candidate);
   c->friction.size = sizeof(FrictionPoint);
   c->points.size = sizeof(PointRange);

@@ -194,6 +194,10 @@ bool search_here(Cpu *cpu, int lists, const int *pair);
 Outcome cuda_beyond(Cuda *cuda, Cpu *cpu, int lists, int count, const int *pair, bool *deep);
 /* accelerator.c: the task of a pair's sweep, by its plan. */
 SweepTask sweep_task(const Cuda *cuda, const Pair *pair, const BoundPlan *plan);
+/* backend.c: have meshes GPU_TRIANGLES or more? Does the GPU solve? In worlds with joints, held coordinates or surfaces
+ * that move against their bodies the CPU assembles and solves. */
+bool cuda_meshes_fine(const Model *model);
+bool cuda_solves_world(const Model *model);
 Outcome cuda_lost(Cuda *cuda);  /* the GPU failed */
 bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
 bool cuda_soft_open(Cpu *cpu);  /* soft.c: in worlds with soft bodies */

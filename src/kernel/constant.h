@@ -289,6 +289,8 @@
 #define RANKS_BODIES 100
 /* [triangles per body] From here on the GPU steps a world faster than 16 cores (docs/gpu.md). test_cuda_serial */
 #define GPU_TRIANGLES 4000
+/* [bodies] The same, if meshes are coarser and nothing but contact joins bodies. test_cuda_serial */
+#define GPU_BODIES 1000
 /* [elements] From here on it computes those of soft bodies faster (docs/gpu.md). test_cuda_soft */
 #define GPU_ELEMENTS 5000
 /* [bodies] The least active set whose matrix the GPU solves by conjugate gradients: 16 cores factor a smaller one in

@@ -403,12 +403,20 @@ static void take_task(void *context, int t) {
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
+static void count_items(void *context, int t) {
+  const Cpu *cpu = context;
+  Picked *own = &cuda_of(cpu)->task_of.list[t];
+  if (own->items < 0) own->items = listed_items(cuda_of(cpu), cpu, pairs_at(&cpu->pairs, own->pair));
+}
+
 /* Makes the lists that the plans ask for. */
 static bool search_planned(Cuda *c, Cpu *cpu) {
   int count = 0;
   for (int t = 0; t < c->task_of.count; t++)
     if (c->task_of.list[t].items == ITEMS_SEARCH) c->searched[count++] = c->task_of.list[t].pair;
-  return cuda_search(c, cpu, count, c->searched);
+  if (!cuda_search(c, cpu, count, c->searched)) return false;
+  if (count) parallel_for(cpu->threads, c->task_of.count, 64, count_items, cpu);
+  return true;
 }
 
 static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose) {
@@ -812,8 +820,9 @@ static void cuda_free(void *self) {
   clusters_close(&c->clusters);
   picks_close(&c->task_of);
   picks_close(&c->uncovered);
-  void *own[] = {c->record, c->plan,  c->bound_plan, c->pair_task, c->task_chunk, c->row_of,       c->searched,
-                 c->before, c->setup, c->listed,     c->next_row,  c->last,       c->cluster_size, c->component_row};
+  void *own[] = {c->record,   c->plan,     c->bound_plan,   c->pair_task,     c->task_chunk,
+                 c->row_of,   c->searched, c->before,       c->setup,         c->listed,
+                 c->next_row, c->last,     c->cluster_size, c->component_row, c->cluster};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }
@@ -852,8 +861,10 @@ bool cuda_accelerate(Cpu *cpu) {
   c->next_row = mem_alloc((size_t)m->body_count, sizeof(int));
   c->cluster_size = mem_alloc((size_t)m->body_count, sizeof(int));
   c->component_row = mem_alloc((size_t)m->body_count, sizeof(int));
-  if (!c->row_of || !c->next_row || !c->cluster_size || !c->component_row || !picks_open(&c->task_of, cpu->threads) ||
-      !picks_open(&c->uncovered, cpu->threads) || !clusters_open(&c->clusters, m->body_count) || !send_meshes(c)) {
+  c->cluster = mem_alloc((size_t)m->body_count, sizeof(PcgStrip));
+  if (!c->row_of || !c->next_row || !c->cluster_size || !c->component_row || !c->cluster ||
+      !picks_open(&c->task_of, cpu->threads) || !picks_open(&c->uncovered, cpu->threads) ||
+      !clusters_open(&c->clusters, m->body_count) || !send_meshes(c)) {
     cuda_free(c);
     return false;
   }

@@ -113,6 +113,7 @@ typedef struct Cuda {
   /* Newton's system. */
   int *row_of, *next_row;            /* by body; by cluster, while rows are sorted */
   int *cluster_size, *component_row; /* of newton.c's Setup; room for all bodies */
+  PcgStrip *cluster;                 /* the same */
   Clusters clusters;
   float *last; /* by slot: how strongly the last matrix of the step couples the pair's bodies */
   int last_capacity;

@@ -19,8 +19,8 @@ void clusters_close(Clusters *c) {
 }
 
 void clusters_clear(Clusters *c) {
-  for (int i = 0; i < c->bodies; i++) c->parent[i] = i, c->size[i] = 1;
-  c->edge_count = 0;
+  for (int i = 0; i < c->bodies; i++) clusters_clear_body(c, i);
+  clusters_clear_edges(c);
 }
 
 bool clusters_add(Clusters *c, int a, int b, float strength) {

@@ -23,8 +23,13 @@ typedef struct Clusters {
 
 bool clusters_open(Clusters *clusters, int bodies); /* a zeroed one; false if memory is out */
 void clusters_close(Clusters *clusters);
-/* Each body is a cluster; no edges. */
+/* Each body is a cluster; no edges. Or in parts: each body, by any thread, then the edges. */
 void clusters_clear(Clusters *clusters);
+static inline void clusters_clear_body(Clusters *clusters, int body) {
+  clusters->parent[body] = body;
+  clusters->size[body] = 1;
+}
+static inline void clusters_clear_edges(Clusters *clusters) { clusters->edge_count = 0; }
 bool clusters_add(Clusters *clusters, int a, int b, float strength); /* false if memory is out */
 /* Joins by the strongest edges first, of equal ones by the first that was added. Strengths are compared by the upper
  * half of their bits, 1 in 128. */

@@ -18,9 +18,10 @@ bool cuda_solves(int bodies) { return bodies >= cuda_solve_bodies; }
 typedef struct Setup {
   Cpu *cpu;
   Cuda *c;
-  int rows, blocks, components, chunks, tasks, entries, parts, inverse;
+  int rows, clusters, blocks, components, chunks, tasks, entries, parts, inverse;
   int *body;                                     /* by row: cpu->active, sorted by island */
   int *size;                                     /* by row that begins a cluster: its rows */
+  PcgStrip *cluster;                             /* [clusters] the strip of its first row */
   int *component_row;                            /* [components] first rows */
   size_t task, pose;                             /* MomentTask by task; poses by body */
   size_t first, part_first, entry, column, part; /* pattern */
@@ -73,9 +74,12 @@ static void task_item(void *context, int t) {
   pair_load_factors(p, s->c->model, task->factor);
 }
 
+/* Its pose; it is a cluster by itself and has no row yet. */
 static void pose_item(void *context, int body) {
   const Setup *s = context;
   ((Affine *)packet_here(&s->c->terms, s->pose))[body] = s->cpu->work.q.body[body];
+  clusters_clear_body(&s->c->clusters, body);
+  s->c->next_row[body] = -1;
 }
 
 static bool open_terms(Setup *s) {
@@ -113,9 +117,12 @@ static bool launch_terms(const Setup *s) {
 static int place_in_cluster(Setup *s, int *next, int body) {
   int first = clusters_find(&s->c->clusters, body);
   if (next[first] < 0) {
+    int size = s->c->clusters.size[first];
+    s->cluster[s->clusters++] = (PcgStrip){s->inverse, s->rows, size};
+    s->inverse += size * size;
     next[first] = s->rows;
-    s->size[s->rows] = s->c->clusters.size[first];
-    s->rows += s->size[s->rows];
+    s->size[s->rows] = size;
+    s->rows += size;
   }
   return next[first]++;
 }
@@ -123,8 +130,7 @@ static int place_in_cluster(Setup *s, int *next, int body) {
 /* Sorts the active bodies by island, then by cluster. */
 static void sort_rows(Setup *s) {
   const Islands *islands = s->cpu->islands;
-  int *next = s->c->next_row;
-  for (int i = 0; i < s->c->model->body_count; i++) next[i] = -1;
+  int *next = s->c->next_row; /* -1 so far */
   for (int g = 0; g < islands->count; g++) {
     int before = s->rows;
     for (int e = islands->member.first[g]; islands->island[g].selected && e < islands->member.first[g + 1]; e++) {
@@ -138,12 +144,11 @@ static void sort_rows(Setup *s) {
   s->blocks = pcg_blocks(s->rows);
 }
 
-static void write_strips(Setup *s) {
-  PcgStrip *strip = packet_here(&s->c->packet, s->strip);
-  for (int row = 0; row < s->rows;) {
-    int first = row, count = s->size[row];
-    for (; row < first + count; row++, s->inverse += count) strip[row] = (PcgStrip){s->inverse, first, count};
-  }
+/* The strips of a cluster. */
+static void strip_item(void *context, int k) {
+  const Setup *s = context;
+  PcgStrip own = s->cluster[k], *strip = (PcgStrip *)packet_here(&s->c->packet, s->strip) + own.row;
+  for (int i = 0; i < own.count; i++, own.first += own.count) strip[i] = own;
 }
 
 /* No strength is known when a step begins, nor of pairs that come later. */
@@ -157,7 +162,7 @@ static void forget_strengths(Cuda *c, const Cpu *cpu) {
 static bool find_clusters(Setup *s) {
   const Cpu *cpu = s->cpu;
   Clusters *clusters = &s->c->clusters;
-  clusters_clear(clusters);
+  clusters_clear_edges(clusters);
   for (int t = 0; t < s->tasks; t++) {
     int k = s->c->task_of.list[t].pair;
     const int *body = cpu->pairs.body[k];
@@ -310,8 +315,8 @@ static void row_item(void *context, int body) {
 static void write_all(Setup *s) {
   const Cpu *cpu = s->cpu;
   write_rows(s);
-  write_strips(s);
   write_chunks(s);
+  parallel_for(cpu->threads, s->clusters, 32, strip_item, s);
   parallel_both(cpu->threads, s->rows, cpu->model->body_count, 32, body_item, row_item, s);
 }
 
@@ -444,6 +449,7 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
                .c = c,
                .body = cpu->active,
                .size = c->cluster_size,
+               .cluster = c->cluster,
                .component_row = c->component_row,
                .follows = loads_follow(cpu)};
   *raised = false;

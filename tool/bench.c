@@ -233,7 +233,7 @@ static int run_bench(const BenchOptions *o, const TextList *operand) {
     set = operand->count ? bench_set_find(operand->text[0]) : NULL;
     if (!bench_read_json(o->with, &rows)) code = EXIT_BAD_INPUT;
   } else {
-    code = choose_rows(&rows, operand, o, &set);
+    code = o->compare && !bench_comparable(o->compare) ? EXIT_BAD_INPUT : choose_rows(&rows, operand, o, &set);
     if (code == ARGS_GO_ON) worst = measure_all(&rows, o, &other);
   }
   int measured = 0;

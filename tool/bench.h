@@ -141,6 +141,8 @@ bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set,
 
 bool bench_write_json(const char *path, const BenchRows *rows, const char *set_name);
 /* Prints differences from an older file beyond noise; EXIT_FOUND if a row got slower or takes other iterations. */
+/* Whether the file can be read; prints why not. */
+bool bench_comparable(const char *path);
 int bench_compare(const char *path, const BenchRows *rows);
 int bench_compare_rows(const char *name, const BenchRows *old, const BenchRows *rows);
 /* Reads rows of a file that bench_write_json wrote; prints errors. */

@@ -89,6 +89,13 @@ int bench_compare_rows(const char *name, const BenchRows *old, const BenchRows *
   return verdicts.slower || verdicts.other_iterations ? EXIT_FOUND : EXIT_GOOD;
 }
 
+bool bench_comparable(const char *path) {
+  BenchRows old = {0};
+  bool good = bench_read_json(path, &old);
+  bench_rows_free(&old);
+  return good;
+}
+
 int bench_compare(const char *path, const BenchRows *rows) {
   BenchRows old = {0};
   int code = bench_read_json(path, &old) ? bench_compare_rows(path, &old, rows) : EXIT_BAD_INPUT;

@@ -112,7 +112,8 @@ bool bench_read_json(const char *path, BenchRows *rows) {
   json_t *top = json_load_file(path, 0, &error);
   const json_t *list = json_object_get(top, "rows");
   bool good = false;
-  if (!top) fprintf(stderr, "abd bench: %s:%d:%d: %s\n", path, error.line, error.column, error.text);
+  if (!top && error.line < 0) fprintf(stderr, "abd bench: %s: %s\n", path, error.text);
+  else if (!top) fprintf(stderr, "abd bench: %s:%d:%d: %s\n", path, error.line, error.column, error.text);
   else if (integer_of(top, "abd_bench") != FORMAT || !json_is_array(list))
     fprintf(stderr, "abd bench: %s: expected a file written by 'abd bench --json' of format %d\n", path, FORMAT);
   else good = true;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const Command command = {
     "check",
@@ -387,6 +388,8 @@ int command_check(int argc, char **argv) {
   if (code == ARGS_GO_ON && path.count == 0)
     code = args_usage_error(
         &command, "expected scenes (.json), robots (.urdf .xml) or meshes (.obj .stl .ply .off .msh .vtk .mesh)");
+  if (code == ARGS_GO_ON && fixed && (strlen(fixed) < 4 || strcasecmp(fixed + strlen(fixed) - 4, ".obj") != 0))
+    code = args_usage_error(&command, "--fix: expected a name that ends in .obj, got '%s'", fixed);
   if (code == ARGS_GO_ON && fixed && (path.count != 1 || !abd_surface_known(path.text[0])))
     code = args_usage_error(&command, "--fix expects one mesh file");
   if (code == ARGS_GO_ON) {

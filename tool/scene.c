@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <abd/scene.h>
 
@@ -33,13 +34,19 @@ static int unknown_scene(const char *text) {
   return args_usage_error(&command, "no scene '%s'; 'abd scene' lists them", text);
 }
 
+/* Removes what is half-written. A device or a pipe is none of ours. */
+static void discard(const char *path) {
+  struct stat info;
+  if (lstat(path, &info) == 0 && S_ISREG(info.st_mode)) remove(path);
+}
+
 static int write_text(const char *path, const char *text, size_t length) {
   FILE *out = path ? fopen(path, "wb") : stdout;
   bool ok = out && fwrite(text, 1, length, out) == length && fflush(out) == 0;
   if (out && path && fclose(out) != 0) ok = false;
   if (ok || !path) return EXIT_GOOD; /* main checks standard output */
   fprintf(stderr, "abd scene: %s: cannot write: %s\n", path, strerror(errno));
-  if (out) remove(path);
+  if (out) discard(path);
   return EXIT_FAILED;
 }
 

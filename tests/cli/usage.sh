@@ -86,7 +86,13 @@ if [ -c /dev/full ]; then
   "$abd" scene chain >/dev/full 2>out.txt || code=$?
   [ "$code" -eq 4 ] && grep -q 'cannot write to standard output: No space left' out.txt ||
     wrong "exit code $code: $(cat out.txt)"
+  ln -s /dev/full link.json # what is no regular file is not removed after a failure
+  expect 4 'link.json: cannot write: No space left' "$abd" scene chain -o link.json
+  [ -L link.json ] || wrong "the link was removed"
+  rm link.json
 fi
+expect 2 "none.json: unable to open" "$abd" bench quick --compare none.json
+! grep -q 'ms per step' out.txt || wrong "rows were measured before the older file was read"
 "$abd" run scene.json -n 2 -o closed.abd >&- || wrong "exit code $? with standard output closed"
 "$abd" export closed.abd -o closed.csv --table poses >&- 2>&- || wrong "exit code $? with both closed"
 "$abd" export closed.abd -o open.csv --table poses >/dev/null

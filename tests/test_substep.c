@@ -20,6 +20,7 @@ typedef struct Slow {
   double fall;           /* of Newton's step from one iteration to the next; 0.9 if it is 0 */
   bool disagrees;        /* in steps that do not end the loads of friction do not agree after `easy` iterations */
   int fails_at;          /* the begin that fails, 0 = none */
+  double lost_above;     /* [s] Newton's steps that last longer are not finite, 0 = none */
   int begins, iteration; /* counted */
   double end[64][2];     /* of each step: the kinematic target's x and its turn about z */
 } Slow;
@@ -41,6 +42,7 @@ static Outcome slow_newton(void *b, Islands *islands, bool *raised) {
   Slow *s = b;
   null_newton(b, islands, raised);
   s->iteration++;
+  if (s->lost_above > 0 && s->base.state->duration > s->lost_above) return stage_not_finite(0);
   bool easy = s->base.state->duration <= s->most_time;
   bool ends = easy ? s->iteration >= s->easy : s->iteration >= s->hard || (s->disagrees && s->iteration == s->easy);
   for (int k = 0; k < islands->count; k++) {
@@ -144,6 +146,22 @@ static void test_limits(void **state) {
   bench_step(&b, 0, 0, 100000);
   assert_int_equal(r->substeps, 1);
   assert_int_equal(r->iterations, 200);
+  lab_close(&b.lab);
+}
+
+/* A shortest sub-step does not converge. Of the longer ones that follow, those whose numbers are not finite are taken in
+ * halves. */
+static void test_not_finite_after_failure(void **state) {
+  (void)state;
+  Bench b = bench_open();
+  const AbdStepReport *r = &b.report;
+  b.slow.lost_above = 0.3 * DT;
+  assert_int_equal(bench_step(&b, 0, 0, 100000).kind, STAGE_DONE);
+  assert_int_equal(r->outcome, ABD_STOPPED_AT_MAX_ITERATIONS);
+  assert_int_equal(r->given_up_by, ABD_STOPPED_BY_FACTORIZATION);
+  assert_int_equal(r->substeps, 14); /* instead of a half at the end two quarters */
+  b.slow.lost_above = 1e-9;          /* below the shortest */
+  assert_int_equal(bench_step(&b, 0, 0, 100000).kind, STAGE_NOT_FINITE);
   lab_close(&b.lab);
 }
 
@@ -371,10 +389,17 @@ static void test_far(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_far),         cmocka_unit_test(test_worst_outcome), cmocka_unit_test(test_splits),
-      cmocka_unit_test(test_limits),      cmocka_unit_test(test_stalls),        cmocka_unit_test(test_targets),
-      cmocka_unit_test(test_failure),     cmocka_unit_test(test_resume),        cmocka_unit_test(test_flight),
+      cmocka_unit_test(test_far),
+      cmocka_unit_test(test_worst_outcome),
+      cmocka_unit_test(test_splits),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_stalls),
+      cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_failure),
+      cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_flight),
       cmocka_unit_test(test_bodies_come),
+      cmocka_unit_test(test_not_finite_after_failure),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

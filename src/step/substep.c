@@ -45,9 +45,9 @@ static bool splits(const AbdSolverDef *solver) {
   return solver->substeps == ABD_SUBSTEPS_AUTO && solver->max_iterations > SUBSTEP_ITERATIONS;
 }
 
-static bool may_split(const Course *c) {
-  return splits(&c->step->model->def.solver) && c->level < SUBSTEP_LEVELS && !c->failed;
-}
+static bool may_shorten(const Course *c) { return splits(&c->step->model->def.solver) && c->level < SUBSTEP_LEVELS; }
+
+static bool may_split(const Course *c) { return may_shorten(c) && !c->failed; }
 
 /* One try of one sub-step. The report says whether it ended and was written to `next`. */
 static Outcome try_substep(Course *c, AbdStepReport *report) {
@@ -96,13 +96,14 @@ static Outcome take_all(Course *c) {
     AbdStepReport part;
     Outcome outcome = c->level > 0 && !c->substeps->split ? split(c) : stage_done();
     if (!stage_failed(outcome)) outcome = try_substep(c, &part);
-    if (outcome.kind == STAGE_NOT_FINITE && may_split(c)) {
+    bool lost = outcome.kind == STAGE_NOT_FINITE && may_shorten(c); /* there are no poses to go on from */
+    if (lost) {
       part.outcome = ABD_STOPPED_BY_FACTORIZATION;
       part.culprit[0].id = (uint32_t)outcome.body + 1;
       outcome = stage_done();
     }
     if (stage_failed(outcome)) return outcome;
-    bool again = is_hard(&part) && may_split(c);
+    bool again = lost || (is_hard(&part) && may_split(c));
     report_add(c->report, &part, again);
     if (again) shorten(c, &part);
     else advance(c, &part);

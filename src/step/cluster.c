@@ -185,6 +185,7 @@ static bool corrects(const Cluster *c) {
 void cluster_close(Cluster *c, double h) {
   if (c->took && !c->tied && !c->driven && !c->pushed) return_kick(c);
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
+  else if (c->jointed && !c->keeps_spin) c->gain += c->strain;
   c->factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;

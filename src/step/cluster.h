@@ -27,7 +27,7 @@ typedef struct Cluster {
   bool soft;                    /* it has soft bodies */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
-  double strain;                /* [J] rise of the strain energy of its bodies; in flight it is rounding error */
+  double strain;                /* [J] rise of the strain energy of its bodies; under `rigid` a flight only rounds it */
   double exchange;              /* [J] that its springs took or gave */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
   bool took;                    /* contact took of the half kicks at the end of the step, see State.taken */

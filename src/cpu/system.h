@@ -37,10 +37,10 @@ void system_add_body(System *system, int body);
 void system_set_bodies(System *system, int threads, const int *body, int count);
 /* Couples the unknowns of two bodies, or of one. False if memory is out. */
 bool system_couple(System *system, int a, int b);
-/* Eliminates the unknowns of a body after those of others. */
-void system_put_last(System *system, int body);
 /* The same for all pairs of free bodies that couple. */
 bool system_couple_pairs(System *system, const int (*pair)[2], const bool *couples, int count);
+/* Eliminates the unknowns of a body after those of others. */
+void system_put_last(System *system, int body);
 /* Sorts the couplings and prepares the factor. False if memory is out. */
 bool system_analyze(System *system);
 /* The column of L that has the unknowns of a body or vertex; -1 if it has none in the system, SYSTEM_SEVERAL if they

@@ -49,7 +49,7 @@ static BlockPattern make_pattern(void) {
   qsort(edge, (size_t)count, sizeof *edge, compare_edges);
   BlockPattern p = {0};
   const BlockOrder order = {BLOCKS, BLOCKS, column};
-  const BlockShape shape = {BLOCKS, count, size, (const int(*)[2])edge};
+  const BlockShape shape = {.count = BLOCKS, .edge_count = count, .size = size, .edge = (const int(*)[2])edge};
   assert_true(block_pattern_build(&p, &shape, &order, true, 1));
   return p;
 }

@@ -39,7 +39,7 @@ void system_set_bodies(System *system, int threads, const int *body, int count);
 bool system_couple(System *system, int a, int b);
 /* The same for all pairs of free bodies that couple. */
 bool system_couple_pairs(System *system, const int (*pair)[2], const bool *couples, int count);
-/* Eliminates the unknowns of a body after those of others. */
+/* Eliminates the unknowns of a body after those of others, unless that costs much. */
 void system_put_last(System *system, int body);
 /* Sorts the couplings and prepares the factor. False if memory is out. */
 bool system_analyze(System *system);

@@ -10,7 +10,7 @@ typedef struct BlockShape {
   const int *size;
   const int (*edge)[2];
   const bool *last; /* by block: eliminated after the others, so that solves with right-hand sides in these blocks alone
-                       visit few columns; NULL: none */
+                       visit few columns, unless the factor becomes much larger; NULL: none */
 } BlockShape;
 
 typedef struct BlockGraph {

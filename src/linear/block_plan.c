@@ -7,6 +7,9 @@
  * METIS saves a quarter of the work for meshes, nothing for nets of bodies and half for large piles. */
 static const double worth_metis_meshes = 1.2e5, worth_metis_bodies = 1e6;
 static const double outgrown = 1.5; /* times the flops of the order when it was made */
+/* [flops of the usual order] Blocks are eliminated last for at most this. Thirty solves for a border of a net cost as
+ * much as its factor, and few of them are left then. Many last blocks would make a dense factor. */
+static const double worth_last = 2;
 
 /* Keeps the settings. */
 void block_plan_free(BlockPlan *plan) {
@@ -17,11 +20,13 @@ void block_plan_free(BlockPlan *plan) {
 
 void block_plan_refresh(BlockPlan *plan) { plan->refresh = true; }
 
-/* Makes an order and its complete pattern by one method. */
-static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method) {
+/* Makes an order and its complete pattern by one method. last: with the last blocks at its end. */
+static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method, bool last) {
   bool merge = block_order_mergeable(shape);
+  BlockShape ordered = *shape;
+  if (!last) ordered.last = NULL;
   plan->method = method;
-  if (!block_order_find(&plan->order, shape, method) ||
+  if (!block_order_find(&plan->order, &ordered, method) ||
       !block_pattern_build(&plan->pattern, shape, &plan->order, true, plan->threads))
     return false;
   if (merge && !(block_order_merge(&plan->order, &plan->pattern) &&
@@ -33,9 +38,9 @@ static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method) {
   return true;
 }
 
-/* Replaces the plan by the other if that costs less. */
-static void take_better(BlockPlan *plan, BlockPlan *other) {
-  if (other->flops < plan->flops) {
+/* Replaces the plan by the other if that costs less than this many times as much. */
+static void take_better(BlockPlan *plan, BlockPlan *other, double times) {
+  if (other->flops < times * plan->flops) {
     BlockPlan worse = *plan;
     *plan = *other;
     *other = worse;
@@ -43,14 +48,27 @@ static void take_better(BlockPlan *plan, BlockPlan *other) {
   block_plan_free(other);
 }
 
-static bool make_best(BlockPlan *plan, const BlockShape *shape) {
+/* Makes another plan and takes it if it is better. */
+static void try_other(BlockPlan *plan, const BlockShape *shape, OrderMethod method, bool last, double times) {
   BlockPlan other = {.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
-  block_plan_free(plan);
-  if (!make(plan, shape, ORDER_AMD)) return false;
-  double worth = block_order_mergeable(shape) ? worth_metis_meshes : worth_metis_bodies;
-  if (!block_order_has_metis() || plan->flops < worth * shape->count) return true;
-  if (make(&other, shape, ORDER_METIS)) take_better(plan, &other);
+  if (make(&other, shape, method, last)) take_better(plan, &other, times);
   else block_plan_free(&other);
+}
+
+/* The last blocks are dense in the end: their flops alone. */
+static double dense_flops(const BlockShape *shape) {
+  double unknowns = 0;
+  for (int i = 0; i < shape->count; i++) unknowns += shape->last[i] ? shape->size[i] : 0;
+  return unknowns * unknowns * unknowns / 3;
+}
+
+static bool make_best(BlockPlan *plan, const BlockShape *shape) {
+  block_plan_free(plan);
+  if (!make(plan, shape, ORDER_AMD, false)) return false;
+  double worth = block_order_mergeable(shape) ? worth_metis_meshes : worth_metis_bodies;
+  if (block_order_has_metis() && plan->flops >= worth * shape->count) try_other(plan, shape, ORDER_METIS, false, 1);
+  if (shape->last && dense_flops(shape) < worth_last * plan->flops)
+    try_other(plan, shape, plan->method, true, worth_last);
   return true;
 }
 

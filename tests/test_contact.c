@@ -11,6 +11,7 @@
 #include "contact/broad.h"
 #include "contact/cache.h"
 #include "contact/term.h"
+#include "contact/turning.h"
 #include "kernel/barrier.h"
 #include "kernel/friction.h"
 #include "posed.h"
@@ -405,6 +406,83 @@ static void test_gradient_of_barrier_and_friction(void **state) {
   assert_true(checked > rounds(1200) / 3 && rubbing > rounds(1200) / 8);
 }
 
+/* Faces and crossing edges alone, none of which fades: their Hessian has no part that is left out. */
+static bool turns_fully(const Pair *p, const ContactScene *scene, const Affine q[2]) {
+  const Contact *c = pair_contacts(p, scene);
+  bool fully = p->acting > 0;
+  for (int i = 0; i < p->acting; i++)
+    fully = fully && c[i].mollifier_d1 == 0 && contact_turning(p, scene, &c[i], &q[0], &q[1]).count == 2;
+  return fully;
+}
+
+static void add_turning(const Pair *p, const ContactScene *scene, const Affine q[2], double h[24][24]) {
+  for (int i = 0; i < p->acting; i++) {
+    const Turning t = contact_turning(p, scene, &pair_contacts(p, scene)[i], &q[0], &q[1]);
+    for (int x = 0; x < TURNING_NODES; x++)
+      for (int y = 0; y < TURNING_NODES; y++) turning_add(&t, x, y, &h[3 * y][3 * x], 24); /* by columns: symmetric */
+  }
+}
+
+static void gradient_at(Pair *p, const ContactScene *scene, Affine q[2], double g[24]) {
+  pair_eval(p, scene, &q[0], &q[1]);
+  pair_assemble(p, scene, &q[0], &q[1]);
+  gradient_of(pair_moment_sums(p, scene), g);
+}
+
+/* The largest errors of the Hessian with and without turning terms against differences of the gradient, relative to its
+ * largest entry. */
+static void find_errors(Pair *p, const ContactScene *scene, const Affine q[2], double error[2]) {
+  double without[24][24], with[24][24], g[2][24], step = 1e-6 * scene->range, size = 0;
+  hessian_of(pair_moment_sums(p, scene), without);
+  memcpy(with, without, sizeof with);
+  add_turning(p, scene, q, with);
+  error[0] = error[1] = 0;
+  for (int i = 0; i < 24; i++) {
+    for (int side = 0; side < 2; side++) {
+      Affine x[2] = {q[0], q[1]};
+      *unknown(x, i) += side ? step : -step;
+      gradient_at(p, scene, x, g[side]);
+    }
+    for (int j = 0; j < 24; j++) {
+      double numeric = (g[1][j] - g[0][j]) / (2 * step);
+      size = most(size, fabs(numeric));
+      error[0] = most(error[0], fabs(without[i][j] - numeric));
+      error[1] = most(error[1], fabs(with[i][j] - numeric));
+    }
+  }
+  for (int k = 0; k < 2; k++) error[k] /= size;
+}
+
+static void test_turning_completes_the_hessian(void **state) {
+  Draw d = {11};
+  int checked = 0;
+  double worst = 0, least_without = 1;
+  (void)state;
+  for (int k = 0; k < rounds(1200); k++) {
+    Pair p = draw_pair(&d, &cast.model);
+    Affine q[2];
+    ContactScene scene = scene_of(0.1, k % 4 ? 0 : 0.05);
+    p.stiffness = draw_decades(&d, -3, 3);
+    if (draw_near(&d, &cast.model, &p, scene.separation + scene.range * draw(&d, 0.3, 0.6), 0.05, q)) {
+      double g[24], error[2];
+      gradient_at(&p, &scene, q, g);
+      if (p.contact.count && turns_fully(&p, &scene, q)) {
+        find_errors(&p, &scene, q, error);
+        worst = most(worst, error[1]);
+        least_without = least(least_without, error[0]);
+        checked++;
+        if (error[1] > 1e-4)
+          fail_msg("%s, %s: Hessian off by %g, without turning terms by %g, %d contacts",
+                   body_mesh(&cast.model, p.a)->name, body_mesh(&cast.model, p.b)->name, error[1], error[0], p.acting);
+      }
+    }
+    shelf_remove(&p);
+  }
+  printf("%d Hessians off by at most %.1e with turning terms, by at least %.1e without\n", checked, worst,
+         least_without);
+  assert_true(checked > rounds(1200) / 50 && least_without > 100 * worst);
+}
+
 /* Energy, gradient and Hessian of friction alone, at poses with its forces at their solution. */
 static double friction_at(Pair *p, const ContactScene *scene, const Affine q[2], double g[24], double h[24][24]) {
   set_forces(p, scene, q);
@@ -640,6 +718,7 @@ int main(void) {
       cmocka_unit_test(test_contacts_are_the_near_stencils),
       cmocka_unit_test(test_contacts_do_not_depend_on_the_list),
       cmocka_unit_test(test_gradient_of_barrier_and_friction),
+      cmocka_unit_test(test_turning_completes_the_hessian),
       cmocka_unit_test(test_rolling_and_spinning),
       cmocka_unit_test(test_gradient_of_nearly_parallel_edges),
       cmocka_unit_test(test_negative_weights_relieve_the_others),

@@ -3,6 +3,7 @@
  * tests/test_soft_contact.c and tests/test_determinism.c. */
 #include <string.h>
 
+#include "contact/turning.h"
 #include "cpu/assembly.h"
 
 /* ---- held coordinates ---- */
@@ -44,6 +45,15 @@ static void project_diagonal(const Body *b, double *block) {
   project_columns(b, unit, 12);
   for (int k = 0; k < 144; k++) block[k] -= s * unit[k];
   for (int i = 0; i < 12; i++) block[13 * i] += s;
+}
+
+/* The block between two bodies, rows of a. */
+static void project_block(const Model *m, int a, int b, double block[144]) {
+  if (projected(m, a)) project_columns(&m->body[a], block, 12);
+  if (!projected(m, b)) return;
+  transpose(block);
+  project_columns(&m->body[b], block, 12);
+  transpose(block);
 }
 
 Affine contact_project_vector(const Model *m, int body, Affine gradient) {
@@ -133,12 +143,7 @@ void contact_block(const Cpu *cpu, const Pair *p, double block[144]) {
   memset(block, 0, 144 * sizeof(double));
   for (int i = 0; i < 4; i++)
     for (int j = 0; j < 4; j++) add_nodes(block, 12, i, j, -1, moments->ab[4 * i + j]);
-  if (projected(m, p->a)) project_columns(&m->body[p->a], block, 12);
-  if (projected(m, p->b)) {
-    transpose(block);
-    project_columns(&m->body[p->b], block, 12);
-    transpose(block);
-  }
+  project_block(m, p->a, p->b, block);
 }
 
 /* The block between a pair's stiff body and a vertex, both with a weighted sum's weights. */
@@ -269,5 +274,113 @@ void contact_add_shared(Cpu *cpu) {
     const Pair *p = pairs_at(&cpu->pairs, k);
     contact_block(cpu, p, block);
     system_add(&cpu->system, p->a, p->b, block);
+  }
+}
+
+/* ---- turning ---- */
+
+/* Does pair k have turning terms? Contacts that another machine evaluates are not here. */
+static bool turns(const Cpu *cpu, int k) {
+  const Accelerator *other = cpu->accelerator;
+  if (!cpu->pair_acts[k] || !pair_selected(cpu, k) || (other && other->moments)) return false;
+  return is_exact(cpu, &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])]);
+}
+
+static bool is_stiff(const Cpu *cpu, int body) { return !cpu->model->body[body].soft; }
+
+/* Adds the blocks of a side's nodes with those of another side. */
+static void add_sides(const Turning *t, int row_side, int column_side, double block[144]) {
+  for (int j = 0; j < 4; j++)
+    for (int i = 0; i < 4; i++) turning_add(t, 4 * row_side + i, 4 * column_side + j, block + 12 * (3 * j) + 3 * i, 12);
+}
+
+static Turning turning_at(const Cpu *cpu, const Pair *p, int contact) {
+  const Affine *q = cpu->work.q.body;
+  return contact_turning(p, &cpu->scene, &pair_contacts(p, &cpu->scene)[contact], &q[p->a], &q[p->b]);
+}
+
+void contact_add_turning_diagonals(Cpu *cpu) {
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    if (!turns(cpu, k)) continue;
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    for (int i = 0; i < p->acting; i++) {
+      const Turning t = turning_at(cpu, p, i);
+      for (int side = 0; side < 2; side++) {
+        int body = side ? p->b : p->a;
+        if (is_stiff(cpu, body) && takes_part(cpu, body)) add_sides(&t, side, side, diagonal_of(cpu, body));
+      }
+    }
+  }
+}
+
+/* The blocks between two stiff bodies. */
+static void add_stiff_turning(Cpu *cpu, const Pair *p) {
+  double block[144] = {0};
+  if (!takes_part(cpu, p->a) || !takes_part(cpu, p->b)) return;
+  for (int i = 0; i < p->acting; i++) {
+    const Turning t = turning_at(cpu, p, i);
+    add_sides(&t, 0, 1, block);
+  }
+  project_block(cpu->model, p->a, p->b, block);
+  system_add(&cpu->system, p->a, p->b, block);
+}
+
+/* The vertices of a contact's soft sides by node; -1 = none, or it does not move. */
+static void find_vertices(const Cpu *cpu, const Pair *p, const Contact *c, int vertex[TURNING_NODES]) {
+  const Model *m = cpu->model;
+  int v[2][3];
+  pair_corners(p, &cpu->scene, c, v[0], v[1]);
+  for (int n = 0; n < TURNING_NODES; n++) {
+    int side = n / 4, body = side ? p->b : p->a, corner = n % 4;
+    const double *w = side ? c->wb : c->wa;
+    vertex[n] = -1;
+    if (is_stiff(cpu, body) || corner == 3 || w[corner] == 0) continue;
+    const Soft *soft = &m->soft[m->body[body].soft - 1];
+    int block = soft->first + soft->surface_vertex[v[side][corner]];
+    if (block_moves(m, block)) vertex[n] = block;
+  }
+}
+
+/* Two nodes of one vertex have a block and its transpose. */
+static void add_vertex_turning(Cpu *cpu, const Turning *t, const int vertex[TURNING_NODES]) {
+  for (int j = 0; j < TURNING_NODES; j++)
+    for (int i = 0; i <= j; i++) {
+      double block[9] = {0};
+      if (vertex[i] < 0 || vertex[j] < 0) continue;
+      turning_add(t, i, j, block, 3);
+      if (i != j && vertex[i] == vertex[j]) turning_add(t, j, i, block, 3);
+      system_add_nodes(&cpu->system, vertex[i], vertex[j], block);
+    }
+}
+
+/* The blocks between a stiff side and the vertices of the other one. */
+static void add_strip_turning(Cpu *cpu, const Pair *p, const Turning *t, const int vertex[TURNING_NODES]) {
+  int body = pair_stiff_side(p, cpu->model), first = body == p->a ? 0 : 4;
+  if (body < 0 || !takes_part(cpu, body)) return;
+  for (int n = 0; n < TURNING_NODES; n++) {
+    double block[36] = {0};
+    if (vertex[n] < 0) continue;
+    for (int i = 0; i < 4; i++) turning_add(t, first + i, n, block + 3 * i, 12);
+    if (projected(cpu->model, body)) project_columns(&cpu->model->body[body], block, 3);
+    system_add_strip(&cpu->system, body, vertex[n], block);
+  }
+}
+
+static void add_soft_turning(Cpu *cpu, const Pair *p) {
+  for (int i = 0; i < p->acting; i++) {
+    const Turning t = turning_at(cpu, p, i);
+    int vertex[TURNING_NODES];
+    find_vertices(cpu, p, &pair_contacts(p, &cpu->scene)[i], vertex);
+    add_vertex_turning(cpu, &t, vertex);
+    add_strip_turning(cpu, p, &t, vertex);
+  }
+}
+
+void contact_add_turning(Cpu *cpu) {
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    if (!turns(cpu, k)) continue;
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    if (p->soft) add_soft_turning(cpu, p);
+    else add_stiff_turning(cpu, p);
   }
 }

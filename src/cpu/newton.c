@@ -93,13 +93,6 @@ static Outcome choose_bodies(Cpu *cpu) {
 
 /* ---- the pattern ---- */
 
-/* Whether the matrix has the exact stiffness of bodies and joints of an island under load. Such a matrix may be
- * indefinite, and mostly is while steps are cut, shortened or damped. The iterative solver of several processes needs a
- * positive definite one. */
-static bool is_exact(const Cpu *cpu, const Island *g) {
-  return g->jointed && g->steady > 0 && !cpu->convex && !cpu->domain;
-}
-
 static bool is_exact_at(const Cpu *cpu, int body) {
   return is_exact(cpu, &cpu->islands->island[cpu->islands->of[body]]);
 }
@@ -146,6 +139,9 @@ static bool couple(Cpu *cpu) {
 
 /* ---- gradients and diagonal blocks ---- */
 
+/* May the matrix be exact? Then diagonal blocks are projected after joints and turning terms are added. */
+static bool may_be_exact(const Cpu *cpu) { return cpu->model->joint_count || cpu->model->soft_count; }
+
 /* A body by itself, then its pairs in their order. */
 static void body_task(void *context, int k) {
   Cpu *cpu = context;
@@ -160,7 +156,7 @@ static void body_task(void *context, int k) {
   w->gradient.body[body] = body_term_gradient(&term, &q);
   body_term_hessian(&term, &q, active_damping(cpu->islands, w, body), !is_exact_at(cpu, body), diagonal_of(cpu, body));
   contact_add_to_body(cpu, body);
-  if (!cpu->model->joint_count) contact_project_body(cpu, body);
+  if (!may_be_exact(cpu)) contact_project_body(cpu, body);
 }
 
 /* out += f a b^T of two gradients. */
@@ -229,8 +225,9 @@ static Outcome assemble(Cpu *cpu) {
   if (stage_failed(outcome)) return outcome;
   if (cpu->model->soft_count) analyze(cpu);
   parallel_for(cpu->threads, 1 + parallel_chunk_count(cpu->active_count, bodies_at_once(cpu)), 1, assembly_task, cpu);
-  if (cpu->model->joint_count) {
+  if (may_be_exact(cpu)) {
     add_joint_diagonals(cpu);
+    contact_add_turning_diagonals(cpu);
     parallel_for(cpu->threads, cpu->active_count, 64, project_task, cpu);
   }
   return stage_from(cpu->analyzed);
@@ -332,6 +329,7 @@ static bool add_and_factor(Cpu *cpu, int *pivots) {
   contact_add_springs(cpu);
   add_blocks(cpu);
   add_joint_blocks(cpu);
+  contact_add_turning(cpu);
   *pivots = system_begin_solve(&cpu->system, cpu->threads, NULL, NULL);
   return true;
 }

@@ -186,6 +186,8 @@
 #define DAMPING_LEAST 0.2
 /* [iterations] Soft elements are made convex after an indefinite matrix. No effect found */
 #define CONVEX_ITERATIONS 5
+/* [iterations] An island that still iterates gets the exact stiffness of contacts and joints. test_secant */
+#define EXACT_AFTER 8
 /* [steps] An island that still takes whole steps after so many of them converges slowly. test_secant */
 #define SECANT_AFTER 8
 /* [bodies] A smaller island gains nothing from dozing. test_constant_count */

@@ -279,10 +279,9 @@ void contact_add_shared(Cpu *cpu) {
 
 /* ---- turning ---- */
 
-/* Does pair k have turning terms? Contacts that another machine evaluates are not here. */
+/* Does pair k have turning terms? Its contacts were fetched. */
 static bool turns(const Cpu *cpu, int k) {
-  const Accelerator *other = cpu->accelerator;
-  if (!cpu->pair_acts[k] || !pair_selected(cpu, k) || (other && other->moments)) return false;
+  if (!cpu->pair_acts[k] || !pair_selected(cpu, k)) return false;
   return is_exact(cpu, &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])]);
 }
 

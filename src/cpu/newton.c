@@ -93,6 +93,14 @@ static Outcome choose_bodies(Cpu *cpu) {
 
 /* ---- the pattern ---- */
 
+static bool any_exact(const Cpu *cpu) {
+  for (int e = 0; e < cpu->islands->listed_count; e++) {
+    const Island *g = island_listed(cpu->islands, e);
+    if (g->selected && is_exact(cpu, g)) return true;
+  }
+  return false;
+}
+
 static bool is_exact_at(const Cpu *cpu, int body) {
   return is_exact(cpu, &cpu->islands->island[cpu->islands->of[body]]);
 }
@@ -369,7 +377,7 @@ static Outcome solve_once(Cpu *cpu, bool *raised) {
   if (!stage_failed(chosen) && cpu->follows && other) chosen = loads_list(cpu);
   if (stage_failed(chosen)) return chosen;
   if (solved_elsewhere(cpu)) return solve_elsewhere(cpu, raised, t0);
-  Outcome fetched = other && other->moments ? stage_done() : fetch_contacts(cpu);
+  Outcome fetched = other && other->moments && !any_exact(cpu) ? stage_done() : fetch_contacts(cpu);
   if (stage_failed(fetched)) return fetched;
   Outcome outcome = assemble(cpu);
   double t1 = stage_clock(cpu);

@@ -62,11 +62,11 @@ static const Row rows[] = {
      {298, 149, 30, 33472, 15169, 84829, 7586321, 150},
      0.09365},
     {"screw", "resolution=24", {NULL}, 10, 0.04, {29, 8, 10, 59398, 1340, 20520, 1175493, 20}, 0.09617},
-    {"octopus", "arms=3 segments=3 resolution=8", {NULL}, 60, 0.04, {109, 12, 61, 821, 522, 25, 169449, 704}, 0.3104},
+    {"octopus", "arms=3 segments=3 resolution=8", {NULL}, 60, 0.04, {107, 11, 61, 797, 494, 25, 169866, 704}, 0.3089},
     {"double-pendulum", "", {"integrator=bdf2"}, 60, 0.04, {103, 0, 60, 0, 0, 0, 120, 120}, INFINITY},
     {"robot-arm", "", {NULL}, 60, 0.04, {161, 0, 60, 6, 408, 0, 665, 480}, 0.9481},
     {"soft-ball", "count=2 cells=2", {NULL}, 60, 0.04, {282, 22, 61, 1671, 5692, 1170, 1248657, 420}, 0.7391},
-    {"soft-press", "cells=2", {NULL}, 60, 0.04, {394, 109, 60, 5055, 20471, 8785, 954124, 240}, 0.3656},
+    {"soft-press", "cells=2", {NULL}, 60, 0.04, {381, 135, 60, 5535, 22852, 10928, 993195, 240}, 0.3655},
 };
 
 static void read_keys(const GalleryScene *scene, const char *text, double *value) {

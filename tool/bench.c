@@ -109,10 +109,15 @@ static bool left_out(const BenchCase *its, const BenchOptions *o) {
   return true;
 }
 
+/* Rows of a set are measured on the CPU if nothing else is said: a GPU that `auto` finds would take some of them. */
 static bool add_set(BenchRows *rows, const BenchSet *set, const double *dt, const BenchOptions *o) {
   bool good = true;
-  for (const BenchCase *its = set->cases; good && its->name; its++)
-    if (!left_out(its, o)) good = add_case(rows, its, dt[0] > 0 ? dt : set->dt, o);
+  for (int k = 0; good && set->cases[k].name; k++) {
+    BenchCase its = set->cases[k];
+    if (left_out(&its, o)) continue;
+    if (!its.device && !o->device) its.device = "cpu";
+    good = add_case(rows, &its, dt[0] > 0 ? dt : set->dt, o);
+  }
   return good;
 }
 
@@ -254,7 +259,7 @@ int command_bench(int argc, char **argv) {
        "time steps, such as 1/100,1/50; by default those of the set or the scene"},
       {"threads", 'j', OPTION_ATLEAST1, &o.threads, "N", "threads (1)"},
       {"device", 0, OPTION_TEXT, &o.device, "NAME",
-       "cpu, cuda or auto, the same as --set solver.device=NAME; of the set gpu those rows only"},
+       "cpu, cuda or auto, the same as --set solver.device=NAME (sets: cpu); of the set gpu those rows only"},
       {"repeat", 0, OPTION_ATLEAST1, &o.repeat, "N", "runs of a row, at most 9 (3); one if it takes over 10 s"},
       {"set", 's', OPTION_LIST, &o.set, "KEY=VALUE", "a setting of all scenes: --set contact.friction=0.5"},
       {"fixtures", 0, OPTION_TEXT, &o.fixtures, "DIR", "rigid-IPC's scenes, for the sets marks, readme and gpu"},

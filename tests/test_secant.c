@@ -52,8 +52,8 @@ static void test_slow_steps_are_extrapolated(void **state) {
   expect_iterations(20407, 60, 150, 1100); /* 325, 1242 */
 }
 
-/* Without turning terms step 9 does not converge after 2,035 iterations; if only whole steps have them, a later step takes
- * 1,564. */
+/* Without turning terms step 9 does not converge after 2,035 iterations; if only whole steps have them, a later step
+ * takes 1,564. */
 static void test_contacts_under_load_turn(void **state) {
   (void)state;
   expect_iterations(51162, 14, 1000, 6000);

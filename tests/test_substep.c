@@ -149,8 +149,8 @@ static void test_limits(void **state) {
   lab_close(&b.lab);
 }
 
-/* A shortest sub-step does not converge. Of the longer ones that follow, those whose numbers are not finite are taken in
- * halves. */
+/* A shortest sub-step does not converge. Of the longer ones that follow, those whose numbers are not finite are
+ * taken in halves. */
 static void test_not_finite_after_failure(void **state) {
   (void)state;
   Bench b = bench_open();

@@ -786,8 +786,9 @@ ABD_API size_t abd_mesh_self_crossings(const AbdWorld *world, AbdMeshId mesh, ui
 
 /* Everything that changes from step to step, as bytes. A world made from the same defs that restores them continues
  * with the same bits as the world that saved them. Exclusions, friction and restitution of pairs are those of the
- * snapshot. Bodies and joints that the snapshot does not have are removed by abd_world_restore; it fails if the snapshot
- * has one that the world does not have. A world that has not started is not checked at the poses of its defs. */
+ * snapshot. Bodies and joints that the snapshot does not have are removed by abd_world_restore; it fails if the
+ * snapshot has one that the world does not have. A world that has not started is not checked at the poses of its
+ * defs. */
 ABD_API size_t abd_world_snapshot_size(const AbdWorld *world);
 ABD_API AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size);
 ABD_API AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size);

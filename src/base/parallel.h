@@ -21,8 +21,8 @@ void parallel_spin(int microseconds);
 int parallel_thread(void);
 
 /* Calls the body for items 0 to count - 1, in any order. Threads claim at least grain items at once, or an eighth of
- * what is left of a share if that is more. A grain should take about 5 us; a loop of one grain runs on the caller. Each item writes
- * only its own data. */
+ * what is left of a share if that is more. A grain should take about 5 us; a loop of one grain runs on the caller.
+ * Each item writes only its own data. */
 typedef void ParallelBody(void *context, int item);
 void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context);
 

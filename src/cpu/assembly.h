@@ -16,9 +16,10 @@ static inline bool solved_elsewhere(const Cpu *cpu) {
   const Accelerator *other = cpu->accelerator;
   return other && other->newton && other->solves(cpu->active_count);
 }
-/* Whether the matrix has the exact stiffness of bodies and joints of an island under load, and the turning terms of its
- * contacts. Such a matrix may be indefinite, and mostly is while steps are cut, shortened or damped. But an island that
- * does not end may lack just these terms. The iterative solver of several processes needs a positive definite matrix. */
+/* Whether the matrix has the exact stiffness of bodies and joints of an island under load, and the turning terms of
+ * its contacts. Such a matrix may be indefinite, and mostly is while steps are cut, shortened or damped. But an
+ * island that does not end may lack just these terms. The iterative solver of several processes needs a positive
+ * definite matrix. */
 static inline bool is_exact(const Cpu *cpu, const Island *g) {
   return g->jointed && (g->steady > 0 || g->iterations >= EXACT_AFTER) && !cpu->convex && !cpu->domain;
 }
@@ -43,8 +44,8 @@ void contact_add_edge(Cpu *cpu, int edge);
 void contact_add_shared(Cpu *cpu);
 /* The block between a pair's stiff bodies, rows of a. */
 void contact_block(const Cpu *cpu, const Pair *pair, double block[144]);
-/* Add the turning terms of contacts in islands whose matrix is exact (contact/turning.h), on one thread: to the diagonal
- * blocks of stiff bodies, before these are projected; to all other blocks. */
+/* Add the turning terms of contacts in islands whose matrix is exact (contact/turning.h), on one thread: to the
+ * diagonal blocks of stiff bodies, before these are projected; to all other blocks. */
 void contact_add_turning_diagonals(Cpu *cpu);
 void contact_add_turning(Cpu *cpu);
 /* Whether pair k adds a block, and whether other pairs may add to the same one: unknowns of linked bodies are

@@ -1,6 +1,6 @@
-/* Steps that go beyond the lists of candidates. Short ones get new lists. Of long ones all stencils that pass each other
- * are tested in growing windows of the step. One search serves all pairs and the first windows of each; a pair ends with
- * the window that a bound found so far does not reach beyond. Tested in tests/test_cuda_serial.c. */
+/* Steps that go beyond the lists of candidates. Short ones get new lists. Of long ones all stencils that pass each
+ * other are tested in growing windows of the step. One search serves all pairs and the first windows of each; a pair
+ * ends with the window that a bound found so far does not reach beyond. Tested in tests/test_cuda_serial.c. */
 #include <string.h>
 
 #include "cuda/accelerator.h"

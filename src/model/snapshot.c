@@ -1,7 +1,7 @@
-/* The state's bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the struct, the anchors,
- * what pairs remember, which pairs touch, the shares of ranks if bodies are divided, the rules of pairs, the ids of
- * bodies and joints. A checksum finds damaged bytes. Values that a step cannot use are refused even if the checksum is
- * right. Tested in tests/test_world.c, tests/test_change.c. */
+/* The state's bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the struct, the
+ * anchors, what pairs remember, which pairs touch, the shares of ranks if bodies are divided, the rules of pairs,
+ * the ids of bodies and joints. A checksum finds damaged bytes. Values that a step cannot use are refused even if
+ * the checksum is right. Tested in tests/test_world.c, tests/test_change.c. */
 #include "model/state_part.h"
 
 #include "base/bytes.h"

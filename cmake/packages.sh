@@ -37,7 +37,6 @@ package_works() {
     chromium) command -v chromium || command -v chromium-browser ;;
     libjs-three) [ -r /usr/share/javascript/three/three.module.js ] ;;
     libclang-rt-dev) [ -n "$(find "$(clang -print-resource-dir)/lib" -name 'libclang_rt.fuzzer*.a' | head -n 1)" ] ;;
-    libomp-dev) [ -n "$(find /usr/lib/llvm-*/lib -name 'libarcher.so' | head -n 1)" ] ;;
     *) false ;;
   esac >/dev/null 2>&1
 }
@@ -90,7 +89,6 @@ viewer_packages=(libmicrohttpd-dev esbuild libjs-three)
 # shellcheck disable=SC2034 # npm gets playwright-core when the page is built
 browser_packages=(nodejs npm chromium)
 # shellcheck disable=SC2034
-test_packages=("${quick_packages[@]}" clang clang-format libclang-rt-dev libomp-dev libassimp-dev zlib1g-dev
-  libexpat1-dev)
+test_packages=("${quick_packages[@]}" clang clang-format libclang-rt-dev libassimp-dev zlib1g-dev libexpat1-dev)
 # shellcheck disable=SC2034
 python_packages=(python3-dev python3-venv)

@@ -10,15 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* OpenMP's threads, which draw pictures, sleep while they wait, because spinning slows a busy machine. OpenMP reads its
- * settings when it is loaded, so this runs before that. A setting of the user is kept. */
-static void wait_asleep(int argc, char **argv, char **environment) {
-  (void)argc, (void)argv, (void)environment;
-  setenv("OMP_WAIT_POLICY", "passive", 0);
-}
-__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(int, char **,
-                                                                                       char **) = wait_asleep;
-
 typedef struct Entry {
   const char *name;
   int (*run)(int argc, char **argv);

@@ -8,7 +8,6 @@ abd=$(realpath "$1") folder=$2 here=$(dirname "$(realpath "$0")")
 mkdir -p "$folder" "$here/tutorial" "$here/cookbook"
 cp "$here"/../tutorial/* "$folder"
 cd "$folder"
-export OMP_WAIT_POLICY=passive
 
 # few_colours IN OUT COLOURS: pictures and films with a palette of their own.
 few_colours() {

@@ -223,7 +223,7 @@ bool picture_draw(Picture *picture, const PictureView *view, PictureModel *m, co
   raster_place(&draw.raster);
   raster_draw(&draw.raster, &draw.camera, &m->image);
   light_draw_maps(&draw, m);
-  raster_parallel((view->height + 1) / 2, shade_pair, &draw);
+  abd_parallel((view->height + 1) / 2, 0, shade_pair, &draw);
   return true;
 }
 

@@ -68,7 +68,7 @@ void light_draw_maps(const Draw *draw, PictureModel *m) {
   Buffer *map[1 + SKY_COUNT] = {&m->sun_map};
   for (int k = 0; k < SKY_COUNT; k++) map[1 + k] = &m->sky_map[k];
   raster_shade(&draw->raster, draw->light, map, 1 + SKY_COUNT);
-  raster_parallel(1 + SKY_COUNT, fill_tiles, m);
+  abd_parallel(1 + SKY_COUNT, 0, fill_tiles, m);
 }
 
 /* ---- Light at a point ---- */

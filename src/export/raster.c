@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void raster_parallel(int count, void (*work)(void *user, int k), void *user) {
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 1)
-#endif
-  for (int k = 0; k < count; k++) work(user, k);
-}
-
 /* ---- Cameras ---- */
 
 void ground_axes(V3 up, V3 *a, V3 *b) {
@@ -186,7 +179,7 @@ static void place_chunk(void *user, int k) {
 
 void raster_place(const Raster *raster) {
   Pass pass = {.raster = raster};
-  raster_parallel(CHUNKS, place_chunk, &pass);
+  abd_parallel(CHUNKS, 0, place_chunk, &pass);
 }
 
 static void project_chunk(void *user, int k) {
@@ -241,8 +234,8 @@ static void draw_band(void *user, int k) {
 
 void raster_draw(const Raster *raster, const Camera *camera, Buffer *buffer) {
   Pass pass = {.raster = raster, .camera = camera, .buffer = buffer, .bands = buffer->height < 64 ? 1 : 16};
-  raster_parallel(CHUNKS, project_chunk, &pass);
-  raster_parallel(pass.bands, draw_band, &pass);
+  abd_parallel(CHUNKS, 0, project_chunk, &pass);
+  abd_parallel(pass.bands, 0, draw_band, &pass);
 }
 
 /* Points are projected for each triangle, without storage. */
@@ -265,5 +258,5 @@ static void shade_map(void *user, int k) {
 
 void raster_shade(const Raster *raster, const Camera *light, Buffer *const *map, int count) {
   Pass pass = {.raster = raster, .camera = light, .map = map};
-  raster_parallel(count, shade_map, &pass);
+  abd_parallel(count, 0, shade_map, &pass);
 }

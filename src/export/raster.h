@@ -90,7 +90,4 @@ void raster_draw(const Raster *raster, const Camera *camera, Buffer *buffer);
 /* Clears each buffer and draws the shadow-casting solids into it as its light sees them, one light per thread. */
 void raster_shade(const Raster *raster, const Camera *light, Buffer *const *map, int count);
 
-/* work(user, k) for all k < count, on all processors. */
-void raster_parallel(int count, void (*work)(void *user, int k), void *user);
-
 #endif

@@ -5,7 +5,7 @@
 # are missing. Counts commands, skipped, and film_at: the number of the command that makes a film.
 mkdir bin
 ln -s "$abd" bin/abd
-export PATH=$scratch/bin:$PATH OMP_WAIT_POLICY=passive
+export PATH=$scratch/bin:$PATH
 commands=0 skipped=0 film_at=0
 
 # look COMMAND...: serves the page until it has been fetched.

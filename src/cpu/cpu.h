@@ -78,7 +78,7 @@ typedef struct Cpu {
   Nodes q_before, newton_before; /* poses and Newton's steps of the last iteration, see secant.c, */
   bool secants;                  /* if there is memory for them */
   Affine *move;                  /* per linked block: a correction that closes joints */
-  bool unseen;                   /* the last step of a selected island was, see Island */
+  bool unseen;                   /* a selected island is, see Island.unseen */
   bool follows;                  /* loads of friction follow in a selected island */
   bool convex;                   /* the matrix has no negative stiffness of bodies and joints under load */
   bool corrects;                 /* the solve is for a correction of Newton's step, with the same matrix */

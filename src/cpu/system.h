@@ -14,8 +14,8 @@ typedef struct System {
   int *body;   /* by column: its block */
   int *column_size;
   int *column_at; /* first unknown of a column */
-  bool *last;     /* by column: eliminated after the others, */
-  bool lasts;     /* if there are such */
+  bool *last;     /* by column: eliminated after the others */
+  bool lasts;     /* any column is last */
   int column_count, unknown_count;
   int (*edge)[2]; /* coupled columns; sorted by system_analyze */
   int edge_count, edge_capacity;

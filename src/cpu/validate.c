@@ -9,8 +9,8 @@
 #include "geom/crossing.h"
 
 enum { SAMPLE = 16 }; /* one pair of so many */
-/* [rounding of a coordinate] With a shorter range, rounding decides whether a contact at its very end is found: distances
- * in two frames differ. Such a contact has next to no force. */
+/* [rounding of a coordinate] With a shorter range, rounding decides whether a contact at its very end is found:
+ * distances in two frames differ. Such a contact has next to no force. */
 static const double sharp_range = 1e6;
 
 /* A pair by itself: nothing cached, nothing shared with the step. */

@@ -2,7 +2,7 @@
  *
  * Triangles that face the other way than their neighbours are turned (geom/facing.h). Holes are covered (geom/lid.h).
  * Lids on large openings should not turn a sheet into a solid: a bowl, a short tube, a box without its top. Their
- * generalised winding number says how far they decide of what is inside. If it is above 1/4 for many points of a grid,
+ * generalised winding number says how far they decide what is inside. If it is above 1/4 for many points of a grid,
  * the surface is a sheet. Otherwise the volume is the integral over the surface and its lids. If shells overlap, it is
  * that of all points around which they wind (geom/column.h). Tested in tests/test_winding.c. */
 #ifndef ABD_GEOM_INSIDE_H

@@ -1,6 +1,7 @@
 /* Contact far from the origin, or with a very short range: distances are as exact as coordinates are. A range below
  * RANGE_ROUNDING roundings of the largest coordinate is refused, with the range that would do. With that one boxes
- * fall, turned at random, on a box at rest, 1 m to 1,000 km from the origin, and no step ends with a crossing. */
+ * fall, turned at random, on a box at rest, 1 m to 1,000 km from the origin, and no step ends with a crossing. Bodies
+ * that leave the region in which the range is long enough end the run when they come near each other. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -58,6 +59,32 @@ static void too_short_is_refused(void **state) {
   }
 }
 
+/* A box in flight with another on it, and one alone: the two are refused when they are too far, the one is not. */
+static void too_far_is_refused(void **state) {
+  (void)state;
+  for (int pair = 0; pair < 2; pair++) {
+    const char *text =
+        "{\"version\": 1, \"dt\": 0.01, \"gravity\": [0, 0, 0], \"contact\": {\"range\": 1e-6}, \"bodies\": ["
+        "{\"name\": \"low\", \"shape\": \"box\", \"velocity\": [1e6, 0, 0]},"
+        "{\"name\": \"high\", \"shape\": \"box\", \"position\": [0, 0, %g], \"velocity\": [1e6, 0, -0.1]}]}";
+    char scene_text[600];
+    snprintf(scene_text, sizeof scene_text, text, pair ? 1.01 : 1e5);
+    AbdError error = {0};
+    AbdScene *scene = abd_scene_parse(scene_text, strlen(scene_text), "far", NULL, &error);
+    AbdWorld *world = scene ? abd_scene_build(scene, 1, &error) : NULL;
+    if (!world) fail_msg("%s", error.text);
+    int steps = 0;
+    AbdStatus status = ABD_OK;
+    while (steps < 60 && (status = abd_world_step(world, NULL)) == ABD_OK) steps++;
+    print_message("%d steps%s%s\n", steps, status ? ": " : "", status ? abd_world_error(world) : "");
+    assert_int_equal(status, pair ? ABD_ERROR_NUMERIC : ABD_OK);
+    if (pair) assert_in_range(steps, 40, 46); /* 4.5e5 m */
+    if (pair) assert_non_null(strstr(abd_world_error(world), " is near another so far from the origin"));
+    abd_world_destroy(world);
+    abd_scene_destroy(scene);
+  }
+}
+
 static void nothing_crosses(void **state) {
   (void)state;
   const double far[] = {1, 1e3, 1e6};
@@ -82,6 +109,7 @@ static void nothing_crosses(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(too_short_is_refused), cmocka_unit_test(nothing_crosses)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(too_short_is_refused), cmocka_unit_test(too_far_is_refused),
+                                     cmocka_unit_test(nothing_crosses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

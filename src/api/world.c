@@ -8,6 +8,7 @@
 #include "api/setting.h"
 #include "base/parallel.h"
 #include "geom/crossing.h"
+#include "kernel/constant.h"
 
 AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error) {
   AbdError local = {ABD_OK, ""};
@@ -241,6 +242,12 @@ static AbdStatus step_fault(AbdWorld *world, Outcome outcome, AbdError *error) {
                  step, step - 1);
   if (outcome.kind == STAGE_OUT_OF_MEMORY) return fault(error, ABD_ERROR_MEMORY, "out of memory in step %lld", step);
   const Body *body = outcome.body < 0 ? NULL : &world->model.body[outcome.body];
+  double range = world->model.def.contact.range;
+  if (outcome.kind == STAGE_TOO_FAR)
+    return fault(error, ABD_ERROR_NUMERIC,
+                 "contact.range is %g m, but in step %lld body %s is near another so far from the origin that its "
+                 "coordinates are rounded by more than %.3g m",
+                 range, step, body->name, range / RANGE_ROUNDING);
   return fault(error, ABD_ERROR_NUMERIC, "a value that is not finite appeared in step %lld%s%s", step,
                body ? " at body " : "", body ? body->name : "");
 }

@@ -50,9 +50,30 @@ static void refer_task(void *context, int j) {
 static void joint_task(void *context, int j) { joint_begin(&((Cpu *)context)->work, j); }
 static void joint_energy_task(void *context, int j) { joint_start(&((Cpu *)context)->work, j); }
 
+/* The body of the pair that has left the region in which the contact range is long enough; -1: neither. Bodies that do
+ * not move may be as large as they like. */
+static int body_too_far(const Cpu *cpu, int k) {
+  for (int side = 0; side < 2; side++) {
+    int body = cpu->pairs.body[k][side];
+    bool moves = cpu->model->body[body].motion == ABD_MOTION_DYNAMIC;
+    if (moves && model_least_range(cpu->broad.box[body]) > cpu->scene.range) return body;
+  }
+  return -1;
+}
+
 static void pair_task(void *context, int k) {
   Cpu *cpu = context;
   pair_begin(pairs_at(&cpu->pairs, k), &cpu->scene, cpu->work.q.body, cpu->work.target.body);
+  if (body_too_far(cpu, k) >= 0) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+}
+
+static Outcome begin_pairs(Cpu *cpu) {
+  cpu->failed = -1;
+  parallel_for(cpu->threads, cpu->pairs.count, 32, pair_task, cpu);
+  if (cpu->failed < 0) return stage_done();
+  int first = 0; /* the same body is blamed for any number of threads */
+  while (body_too_far(cpu, first) < 0) first++;
+  return stage_too_far(body_too_far(cpu, first));
 }
 
 /* ---- no history through impacts ---- */
@@ -122,8 +143,7 @@ static Outcome find_pairs(Cpu *cpu) {
   if (!stage_failed(outcome)) restart_near_contact(cpu);
   if (!stage_failed(outcome)) outcome = stage_from(soft_energies(cpu, w->q, true, w->soft_energy));
   if (!stage_failed(outcome)) outcome = stage_from(pairs_pack(&cpu->pairs));
-  if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->pairs.count, 32, pair_task, cpu);
-  return outcome;
+  return stage_failed(outcome) ? outcome : begin_pairs(cpu);
 }
 
 /* ---- stiffness and friction ---- */

@@ -432,26 +432,25 @@ static void fill_automatic(Model *model) {
   if (def->solver.threads <= 0) def->solver.threads = parallel_max_threads();
 }
 
-/* The largest coordinate of a surface that moves, at the start. */
-static double largest_coordinate(const Model *model) {
-  double largest = 0;
-  for (int i = 0; i < model->body_count; i++) {
-    if (model->body[i].motion != ABD_MOTION_DYNAMIC || model->body[i].passes) continue;
-    Box box = box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box);
-    for (int k = 0; k < 3; k++) largest = most(largest, most(fabs(component(box.lo, k)), fabs(component(box.hi, k))));
-  }
-  return largest;
+double model_least_range(Box box) {
+  double far = 0;
+  for (int k = 0; k < 3; k++) far = most(far, most(fabs(component(box.lo, k)), fabs(component(box.hi, k))));
+  return RANGE_ROUNDING * DBL_EPSILON * far;
 }
 
-/* Distances of surfaces are as exact as their coordinates. */
 static AbdStatus check_range(const Model *model, AbdError *error) {
-  double range = model->def.contact.range, far = largest_coordinate(model);
-  double needed = RANGE_ROUNDING * DBL_EPSILON * far;
+  double range = model->def.contact.range, needed = 0;
+  for (int i = 0; i < model->body_count; i++) {
+    const Body *b = &model->body[i];
+    if (b->motion == ABD_MOTION_DYNAMIC && !b->passes)
+      needed = most(needed, model_least_range(box_transform(&b->start, model->mesh[b->mesh].box)));
+  }
   if (range >= needed) return ABD_OK;
-  return fault(error, ABD_ERROR_ARGUMENT,
-               "contact.range is %g m, but coordinates of %g m are rounded: expected at least %.3g m, or bodies nearer "
-               "to the origin",
-               range, far, needed);
+  return fault(
+      error, ABD_ERROR_ARGUMENT,
+      "contact.range is %g m, but coordinates are rounded by %.3g m: expected at least %.3g m, or bodies nearer "
+      "to the origin",
+      range, needed / RANGE_ROUNDING, needed);
 }
 
 /* A ten-millionth of the scene's size, and not more than a thousandth of the contact range. */

@@ -182,6 +182,8 @@ Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]);
 AbdStatus model_check_drag(const char *body, double gravity_scale, double drag, double angular_drag, AbdError *error);
 AbdStatus model_check_thickness(const char *body, double thickness, AbdError *error);
 AbdStatus model_check_rotation(const char *body, const double rotation[4], AbdError *error);
+/* The least contact range for bodies in a box: distances of surfaces are as exact as their coordinates. */
+double model_least_range(Box box);
 AbdStatus model_check_vector(const double *v, int n, const char *body, const char *what, AbdError *error);
 /* The body of a block: of a soft vertex its soft body. */
 static inline int model_whole(const Model *model, int block) {

@@ -12,12 +12,18 @@
 #include "step/island.h"
 #include "step/work.h"
 
-typedef enum OutcomeKind { STAGE_DONE = 0, STAGE_OUT_OF_MEMORY, STAGE_NOT_FINITE, STAGE_INTERRUPTED } OutcomeKind;
+typedef enum OutcomeKind {
+  STAGE_DONE = 0,
+  STAGE_OUT_OF_MEMORY,
+  STAGE_NOT_FINITE,
+  STAGE_TOO_FAR, /* a body is near another where coordinates are too coarse for the contact range */
+  STAGE_INTERRUPTED
+} OutcomeKind;
 
 /* How a stage ended. A step that meets anything but STAGE_DONE ends and leaves the state as it was. */
 typedef struct Outcome {
   OutcomeKind kind;
-  int body; /* STAGE_NOT_FINITE: a body whose value is not finite, -1 if unknown */
+  int body; /* STAGE_NOT_FINITE, STAGE_TOO_FAR: whose body, -1 if unknown */
 } Outcome;
 
 static inline Outcome stage_done(void) { return (Outcome){STAGE_DONE, -1}; }
@@ -29,6 +35,7 @@ static inline Outcome stage_poll(const Model *model) {
   return (Outcome){interrupted(model->interrupt) ? STAGE_INTERRUPTED : STAGE_DONE, -1};
 }
 static inline Outcome stage_not_finite(int body) { return (Outcome){STAGE_NOT_FINITE, body}; }
+static inline Outcome stage_too_far(int body) { return (Outcome){STAGE_TOO_FAR, body}; }
 static inline bool stage_failed(Outcome outcome) { return outcome.kind != STAGE_DONE; }
 
 /* Along what a direction is made. */

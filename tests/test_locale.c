@@ -82,6 +82,15 @@ static void write_all(void) {
   abd_surface_free(&surface);
 }
 
+static void messages_have_points(void) {
+  AbdWorldDef def = abd_default_world_def();
+  AbdError error = {0};
+  def.dt = -0.5;
+  assert_null(abd_world_create(&def, &error));
+  printf("  %s\n", error.text);
+  assert_non_null(strstr(error.text, "-0.5"));
+}
+
 /* Chooses a locale in which one half is 0,5. */
 static bool choose_comma(const char *folder) {
   const char *const name[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "fr_FR.utf8"};
@@ -111,6 +120,7 @@ static void test_comma(void **state) {
     write_all();
     snprintf(half, sizeof half, "%.1f", 0.5);
     assert_string_equal(half, "0,5"); /* the program's locale is as before */
+    messages_have_points();
     for (int k = 0; k < FILES; k++) {
       char *now = get(file[k]);
       if (strcmp(now, plain[k]) != 0) fail_msg("%s differs: %.300s", file[k], now);

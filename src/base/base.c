@@ -13,6 +13,8 @@
 #include <unistd.h>
 #endif
 
+#include "base/c_locale.h"
+
 static atomic_long fail_countdown;
 
 void mem_fail_after(long n) { atomic_store(&fail_countdown, n); }
@@ -86,6 +88,7 @@ bool mem_reserve(void **array, int *capacity, int count, size_t item_size) {
 
 AbdStatus fault(AbdError *error, AbdStatus status, const char *format, ...) {
   if (error && error->status == ABD_OK) {
+    IN_C_LOCALE;
     error->status = status;
     va_list args;
     va_start(args, format);

@@ -178,6 +178,10 @@
 #define DAMPING_END 0.5
 /* [Newton's step] The shortest one that a secant chooses. An end, never reached */
 #define SCALE_LEAST 0.1
+/* [Newton's step] The longest one. test_secant */
+#define SCALE_MOST 16.0
+/* [Newton's step] A whole step is tried unless a longer one would have been lower by so much. test_constant_count */
+#define SCALE_LONGER 1.3
 /* [inertias] The first amount. test_constant_count */
 #define DAMPING_FIRST 1.0
 /* [times] The amount grows and falls by this. test_constant_count */

@@ -63,10 +63,18 @@ static void judge_last(Island *g, double tolerance) {
 /* The matrix has no term for contacts that turn under load, and for joints not always. If they make the energy more
  * than twice as stiff as the matrix, a whole step overshoots by more than it should move, and below the rounding error
  * of the energy the line search does not notice. Then the slopes at both ends of the last step give the part that ends
- * at the minimum (a secant). */
+ * at the minimum (a secant).
+ *
+ * The terms that are left out may also be negative, and then the matrix is too stiff: whole steps gain nearly all that
+ * their slope promises, and get shorter by little. A parabola through the last one gives the longer step that would
+ * have ended at its minimum. Steps whose loads follow have no energy to tell that from. */
 static void choose_scale(Island *g) {
   double stiffer = g->unseen && g->slope < 0 ? 1 - g->end_slope / (g->length * g->slope) : 1;
-  g->scale = stiffer > 1 && !g->last ? most(g->moved / stiffer, SCALE_LEAST) : 1;
+  bool longer = g->longer >= SCALE_LONGER && g->damping == 0 && !g->follows;
+  g->scale = 1;
+  if (g->last) return;
+  if (stiffer > 1) g->scale = most(g->moved / stiffer, SCALE_LEAST);
+  else if (longer) g->scale = least(g->longer, SCALE_MOST);
 }
 
 /* The loads of friction follow the normal forces from the second iteration on, until they hardly change. With fixed
@@ -207,6 +215,14 @@ static void note_steady(Island *g, double length) {
   g->steady = whole && g->damping == 0 && g->cuts == 0 ? g->steady + 1 : 0;
 }
 
+/* The length at which the parabola with the slope and the gain of a whole step is lowest. */
+static double lowest_length(const Island *g, double length) {
+  bool whole = length == g->scale && g->damping == 0 && g->cuts == 0;
+  if (!whole || g->slope >= 0 || -g->change <= g->noise) return 1;
+  double left = 1 - g->change / (g->length * g->slope); /* of what the slope promised */
+  return left > 0 ? length / (2 * left) : INFINITY;
+}
+
 static void note_accepted(Step *s) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
@@ -215,6 +231,7 @@ static void note_accepted(Step *s) {
     g->searching = false;
     if (length < s->report->step_length) s->report->step_length = length;
     note_steady(g, length);
+    g->longer = lowest_length(g, length);
     adapt_damping(g, length / g->scale);
     g->moved = length;
     put(&g->unseen, g->change > STEP_GAIN * g->length * g->slope);
@@ -295,9 +312,13 @@ static void follow_again(Island *g) {
 }
 
 /* Steps of a new energy are not compared with those of the one before. */
+static void forget_steps(Island *g) {
+  g->steady = 0;
+  g->longer = 1;
+}
 static void forget_smallest(Island *g) {
   g->smallest = g->smallest_before = INFINITY;
-  g->steady = 0;
+  forget_steps(g);
 }
 
 /* Loads are compared until they have disagreed so often that no further solve is allowed. */
@@ -325,7 +346,7 @@ static Outcome conclude(Step *s, Backend b) {
   if (in_any(s, work)) TRY(b.stages->adjust(b.self, &s->islands));
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
-    if (g->stiffen) g->steady = 0;
+    if (g->stiffen) forget_steps(g);
     if (!g->renew) continue;
     if (g->changed) forget_smallest(g);
     if (g->disagrees) follow_again(g);

@@ -186,18 +186,22 @@ static bool couple_springs(Cpu *cpu, const Pair *p) {
 }
 
 /* The solver of several processes visits the bodies that act on those of others again and again. */
-static void put_border_last(Cpu *cpu, const int body[2]) {
-  for (int side = 0; side < 2; side++)
-    if (is_own(cpu, body[side]) && !is_own(cpu, body[1 - side])) system_put_last(&cpu->system, body[side]);
+static void put_border_last(Cpu *cpu) {
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const int *body = cpu->pairs.body[k];
+    if (!cpu->pair_couples[k] || is_own(cpu, body[0]) == is_own(cpu, body[1])) continue;
+    system_put_last(&cpu->system, body[is_own(cpu, body[1])]);
+  }
 }
 
+/* Several processes step free bodies alone. */
 bool contact_couple(Cpu *cpu) {
+  if (cpu->domain) put_border_last(cpu);
   if (!cpu->model->soft_count && !cpu->model->linkage.linked_count)
     return system_couple_pairs(&cpu->system, (const int(*)[2])cpu->pairs.body, cpu->pair_couples, cpu->pairs.count);
   for (int k = 0; k < cpu->pairs.count; k++) {
     const int *body = cpu->pairs.body[k];
     if (!cpu->pair_couples[k]) continue;
-    if (cpu->domain) put_border_last(cpu, body);
     bool soft = cpu->model->soft_count && pairs_at(&cpu->pairs, k)->soft;
     if (soft ? !couple_springs(cpu, pairs_at(&cpu->pairs, k)) : !system_couple(&cpu->system, body[0], body[1]))
       return false;

@@ -83,6 +83,7 @@ static void set_free_body(void *context, int k) {
   s->body[k] = listed->body[k];
   s->column_size[k] = 12;
   s->column_at[k] = 12 * k;
+  s->last[k] = false;
 }
 
 static bool all_free(const Model *m) { return !m->soft_count && !m->linkage.linked_count; }

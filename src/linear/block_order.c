@@ -179,6 +179,20 @@ bool block_order_find(BlockOrder *order, const BlockShape *shape, OrderMethod me
   return done;
 }
 
+int block_order_move_last(BlockOrder *order, const BlockShape *s, int at_end) {
+  int n = s->count, end = n - at_end, inner = 0, last = 0;
+  int *memory = mem_alloc(2 * (size_t)n, sizeof(int)), *by_rank = memory, *moved = memory + n;
+  if (!memory) return -1;
+  for (int i = 0; i < n; i++) by_rank[order->column_of[i]] = i;
+  for (int c = 0; c < n; c++) {
+    if (c < end && s->last[by_rank[c]]) moved[last++] = by_rank[c];
+    else order->column_of[by_rank[c]] = inner++;
+  }
+  for (int k = 0; k < last; k++) order->column_of[moved[k]] = inner++;
+  mem_free(memory);
+  return at_end + last;
+}
+
 bool block_order_mergeable(const BlockShape *s) {
   int small = 0;
   for (int i = 0; i < s->count && small < 2; i++) small += s->size[i] <= BLOCK_MAX / 2;

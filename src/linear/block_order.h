@@ -16,6 +16,9 @@ bool block_order_has_metis(void);
 /* Finds an order with one column per block; ORDER_LEVELS joins consecutive coupled blocks. False if memory is out or
  * the method fails. */
 bool block_order_find(BlockOrder *order, const BlockShape *shape, OrderMethod method);
+/* Moves the last blocks of a shape to the end of an order with one column per block, whose last `at_end` blocks stay
+ * behind the others. How many are at the end now; -1 if memory is out. */
+int block_order_move_last(BlockOrder *order, const BlockShape *shape, int at_end);
 /* Do these sizes allow any blocks to be joined? */
 bool block_order_mergeable(const BlockShape *shape);
 /* Computes an order that joins blocks from the pattern of the plain order. False if memory is out. */

@@ -1,15 +1,17 @@
 /* AMD first; METIS if a factorisation costs more than the search for a better order. */
 #include "linear/block_plan.h"
 
+#include <math.h>
 #include <string.h>
 
 /* [flops per block] METIS takes about 14 us per block; the kernels do 25 flops per ns. In each of a step's iterations
  * METIS saves a quarter of the work for meshes, nothing for nets of bodies and half for large piles. */
 static const double worth_metis_meshes = 1.2e5, worth_metis_bodies = 1e6;
 static const double outgrown = 1.5; /* times the flops of the order when it was made */
-/* [flops of the usual order] Blocks are eliminated last for at most this. Thirty solves for a border of a net cost as
- * much as its factor, and few of them are left then. Many last blocks would make a dense factor. */
-static const double worth_last = 2;
+/* Last blocks are solved for so many times with each factor: iterations of conjugate gradients of a net or a pile on
+ * many ranks. Each visits their columns and the ancestors of these. A column, and each of its blocks, takes as long as
+ * so many flops. */
+static const double last_solves = 30, visit_column = 5000, visit_block = 1000;
 
 /* Keeps the settings. */
 void block_plan_free(BlockPlan *plan) {
@@ -19,6 +21,12 @@ void block_plan_free(BlockPlan *plan) {
 }
 
 void block_plan_refresh(BlockPlan *plan) { plan->refresh = true; }
+
+static int count_last(const BlockShape *shape) {
+  int count = 0;
+  for (int i = 0; shape->last && i < shape->count; i++) count += shape->last[i];
+  return count;
+}
 
 /* Makes an order and its complete pattern by one method. last: with the last blocks at its end. */
 static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method, bool last) {
@@ -32,27 +40,26 @@ static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method, b
   if (merge && !(block_order_merge(&plan->order, &plan->pattern) &&
                  block_pattern_build(&plan->pattern, shape, &plan->order, true, plan->threads)))
     return false;
+  plan->ends = !merge && (last || !shape->last);
+  plan->at_end = last ? count_last(shape) : 0;
   plan->flops = plan->pattern.flops;
   plan->bytes = (double)plan->pattern.value_count * sizeof(double);
   plan->own = true;
   return true;
 }
 
-/* Replaces the plan by the other if that costs less than this many times as much. */
-static void take_better(BlockPlan *plan, BlockPlan *other, double times) {
-  if (other->flops < times * plan->flops) {
-    BlockPlan worse = *plan;
-    *plan = *other;
-    *other = worse;
-  }
-  block_plan_free(other);
+/* Replaces the plan by the other. */
+static void take(BlockPlan *plan, BlockPlan *other) {
+  BlockPlan worse = *plan;
+  *plan = *other;
+  *other = worse;
 }
 
 /* Makes another plan and takes it if it is better. */
-static void try_other(BlockPlan *plan, const BlockShape *shape, OrderMethod method, bool last, double times) {
+static void try_metis(BlockPlan *plan, const BlockShape *shape) {
   BlockPlan other = {.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
-  if (make(&other, shape, method, last)) take_better(plan, &other, times);
-  else block_plan_free(&other);
+  if (make(&other, shape, ORDER_METIS, false) && other.flops < plan->flops) take(plan, &other);
+  block_plan_free(&other);
 }
 
 /* The last blocks are dense in the end: their flops alone. */
@@ -62,18 +69,42 @@ static double dense_flops(const BlockShape *shape) {
   return unknowns * unknowns * unknowns / 3;
 }
 
+/* Flops of a factor and of the solves for the last blocks; infinite if memory is out. */
+static double cost_with_solves(const BlockPlan *plan, const BlockShape *shape) {
+  const BlockPattern *p = &plan->pattern;
+  bool *seen = mem_zeroed((size_t)p->n, sizeof *seen);
+  double solve = 0;
+  if (!seen) return INFINITY;
+  for (int i = 0; i < shape->count; i++)
+    for (int c = shape->last[i] ? p->column_of[i] : -1; c >= 0 && !seen[c]; c = p->parent[c]) {
+      seen[c] = true;
+      solve += visit_column + visit_block * (p->column_at[c + 1] - p->column_at[c]);
+    }
+  mem_free(seen);
+  return plan->flops + last_solves * solve;
+}
+
+/* The same with the last blocks at the end, if that makes their solves cheaper than it makes the factor dearer. */
+static void try_last(BlockPlan *plan, const BlockShape *shape) {
+  double usual = cost_with_solves(plan, shape);
+  if (dense_flops(shape) >= usual) return;
+  BlockPlan other = {.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
+  if (make(&other, shape, plan->method, true) && cost_with_solves(&other, shape) < usual) take(plan, &other);
+  block_plan_free(&other);
+}
+
 static bool make_best(BlockPlan *plan, const BlockShape *shape) {
   block_plan_free(plan);
   if (!make(plan, shape, ORDER_AMD, false)) return false;
   double worth = block_order_mergeable(shape) ? worth_metis_meshes : worth_metis_bodies;
-  if (block_order_has_metis() && plan->flops >= worth * shape->count) try_other(plan, shape, ORDER_METIS, false, 1);
-  if (shape->last && dense_flops(shape) < worth_last * plan->flops)
-    try_other(plan, shape, plan->method, true, worth_last);
+  if (block_order_has_metis() && plan->flops >= worth * shape->count) try_metis(plan, shape);
+  if (shape->last) try_last(plan, shape);
   return true;
 }
 
 static bool make_incomplete(BlockPlan *plan, const BlockShape *shape) {
   plan->method = ORDER_LEVELS;
+  plan->ends = false;
   plan->own = true;
   return block_order_find(&plan->order, shape, ORDER_LEVELS) &&
          block_pattern_build(&plan->pattern, shape, &plan->order, false, plan->threads);
@@ -94,15 +125,26 @@ static bool same_blocks(const BlockPlan *plan, const BlockShape *s) {
          memcmp(p->given_size, s->size, (size_t)s->count * sizeof(int)) == 0;
 }
 
+/* Whether a last block is not at the end of the order: bodies come into contact with those of other ranks. */
+static bool moves_last(const BlockPlan *plan, const BlockShape *shape) {
+  int end = shape->count - plan->at_end;
+  bool found = false;
+  for (int i = 0; plan->ends && shape->last && i < shape->count && !found; i++)
+    found = shape->last[i] && plan->order.column_of[i] < end;
+  return found;
+}
+
 BlockReuse block_plan_reuse(BlockPlan *plan, const BlockShape *shape) {
   bool anew = plan->refresh, fill = !block_plan_iterative(plan);
   plan->refresh = false;
   if ((plan->own || !anew) && block_pattern_matches(&plan->pattern, shape)) {
     plan->own = plan->own && block_pattern_ends_alike(&plan->pattern, shape);
-    if (plan->own || !anew) return PLAN_SAME;
+    if (plan->own || (!anew && !moves_last(plan, shape))) return PLAN_SAME;
   }
   if (anew || !shape->count || !same_blocks(plan, shape)) return PLAN_OUTDATED;
   plan->own = false;
+  if (moves_last(plan, shape)) plan->at_end = block_order_move_last(&plan->order, shape, plan->at_end);
+  if (plan->at_end < 0) return PLAN_OUTDATED;
   bool built = block_pattern_build(&plan->pattern, shape, &plan->order, fill, plan->threads);
   return built && (!fill || plan->pattern.flops <= outgrown * plan->flops) ? PLAN_REBUILT : PLAN_OUTDATED;
 }

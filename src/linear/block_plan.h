@@ -22,6 +22,8 @@ typedef struct BlockPlan {
   double flops; /* of a complete factor, predicted for the pattern that the order was made for */
   double bytes; /* of its values */
   bool own;     /* the order was made for this pattern */
+  bool ends;    /* last blocks are at the end of the order; false if that costs too much */
+  int at_end;   /* so many blocks are */
   bool refresh; /* the next pattern must get its own order */
 } BlockPlan;
 

@@ -37,6 +37,7 @@ typedef struct Gradients {
   int *index; /* scratch: by body that is sent or received in an exchange with all neighbours */
   int index_capacity;
   size_t *byte_out, *byte_in; /* of each rank: its first byte */
+  bool joined;                /* vectors and sums go in one exchange */
   BlockSubset subset;         /* the border */
   GradientPart *part;         /* those of all ranks, by root */
   int part_count, part_capacity;

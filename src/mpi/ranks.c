@@ -15,6 +15,7 @@
 
 /* Lengths are counted in units, so that an int suffices for a packet of a hundred gigabytes. */
 enum { UNIT = 64, SPREAD_UNIT = 1 << 20, SUM_MOST = 256, BRIEF_UNITS = 3 };
+enum { SLOT_BYTES = (1 << 14) - 16 }; /* more than the longest sum */
 
 static const double AWAKE = 100e-6, ALONE = 2e-3; /* [s] */
 enum { NAP = 20000 };                             /* [ns] */
@@ -32,7 +33,7 @@ typedef struct Header {
 typedef struct Slot {
   uint64_t serial;
   uint64_t size;
-  char bytes[SUM_MOST * sizeof(double) + 48];
+  char bytes[SLOT_BYTES];
 } Slot;
 
 static struct {
@@ -200,13 +201,21 @@ static void await_slot(const Slot *slot, double *begun) {
   }
 }
 
+/* The slots of the next exchange. */
+static Slot *next_slots(void) { return job.slot + (++job.serial % 2) * (uint64_t)job.count; }
+
+/* Others may read this rank's slot. */
+static void show_slot(Slot *slot, size_t size) {
+  slot->size = size;
+  __atomic_store_n(&slot->serial, job.serial, __ATOMIC_RELEASE);
+}
+
 /* By the slots of the ranks. own: at most `size` bytes. */
 static void gather_slots(const void *own, size_t own_size, char *all, size_t size) {
   double start = clock_now(), begun = 0;
-  Slot *slot = job.slot + (++job.serial % 2) * (uint64_t)job.count;
+  Slot *slot = next_slots();
   memcpy(slot[job.rank].bytes, own, own_size);
-  slot[job.rank].size = own_size;
-  __atomic_store_n(&slot[job.rank].serial, job.serial, __ATOMIC_RELEASE);
+  show_slot(&slot[job.rank], own_size);
   for (int k = 0; k < job.count; k++) {
     int r = (job.rank + k) % job.count;
     await_slot(&slot[r], &begun);
@@ -316,6 +325,12 @@ Outcome ranks_meet(MeetingKind kind, Outcome own) {
   return first_failure();
 }
 
+Outcome ranks_meet_all(MeetingKind kind, Outcome own, bool *all) {
+  if (!meet((Header){.kind = (int)kind, .outcome = (int)own.kind, .body = own.body, .units = *all})) return left(own);
+  for (int r = 0; r < job.count; r++) *all &= job.header[r].units != 0;
+  return first_failure();
+}
+
 bool ranks_any(bool here) {
   if (!meet((Header){.kind = MEET_ANY, .body = here})) return false;
   for (int r = 0; r < job.count; r++)
@@ -354,14 +369,60 @@ void ranks_swap(const char *out, const size_t *out_first, char *in, const size_t
   job.report.halo_bytes += (double)(out_first[job.count] - out_first[0]);
 }
 
+/* The sums of the values that all ranks have sent. */
+static void add_sums(double *value, int count) {
+  for (int k = 0; k < count; k++) {
+    value[k] = 0;
+    for (int r = 0; r < job.count; r++) value[k] += job.sums[r * count + k];
+  }
+}
+
 void ranks_sum(double *value, int count) {
   for (int at = 0; at < count; at += SUM_MOST) {
     int part = count - at < SUM_MOST ? count - at : SUM_MOST;
     gather_all(value + at, (size_t)part * sizeof(double), job.sums, (size_t)part * sizeof(double));
-    for (int k = 0; k < part; k++) {
-      value[at + k] = 0;
-      for (int r = 0; r < job.count; r++) value[at + k] += job.sums[r * part + k];
-    }
+    add_sums(value + at, part);
+  }
+}
+
+/* A slot has the values, then where the bytes of each rank begin, then these. */
+static size_t table_size(void) { return ((size_t)job.count + 1) * sizeof(size_t); }
+
+bool ranks_join(size_t bytes, int count) {
+  return job.slot && count <= SUM_MOST && (size_t)count * sizeof(double) + table_size() + bytes <= SLOT_BYTES;
+}
+
+static void swap_by_slots(const char *out, const size_t *out_first, char *in, const size_t *in_first, double *value,
+                          int count) {
+  double start = clock_now(), begun = 0;
+  size_t values = (size_t)count * sizeof(double), head = values + table_size();
+  Slot *slot = next_slots();
+  char *own = slot[job.rank].bytes;
+  memcpy(own, value, values);
+  memcpy(own + values, out_first, table_size());
+  if (out_first[job.count]) memcpy(own + head, out, out_first[job.count]);
+  show_slot(&slot[job.rank], head + out_first[job.count]);
+  for (int k = 0; k < job.count; k++) {
+    int r = (job.rank + k) % job.count;
+    size_t from, size = r == job.rank ? 0 : in_first[r + 1] - in_first[r];
+    await_slot(&slot[r], &begun);
+    memcpy(job.sums + r * count, slot[r].bytes, values);
+    memcpy(&from, slot[r].bytes + values + (size_t)job.rank * sizeof from, sizeof from);
+    if (size) memcpy(in + in_first[r], slot[r].bytes + head + from, size);
+  }
+  job.report.wait_seconds += clock_now() - start;
+  job.report.exchanges++;
+  job.report.halo_bytes += (double)out_first[job.count];
+}
+
+void ranks_swap_and_sum(const char *out, const size_t *out_first, char *in, const size_t *in_first, double *value,
+                        int count, bool joined) {
+  if (joined) {
+    swap_by_slots(out, out_first, in, in_first, value, count);
+    add_sums(value, count);
+  } else {
+    ranks_swap(out, out_first, in, in_first);
+    ranks_sum(value, count);
   }
 }
 

@@ -75,6 +75,8 @@ bool ranks_share_leaders(const Packet *own, Packet *all, size_t *first);
 Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *own_packet, Packet *all, size_t *first);
 /* Only the outcome. */
 Outcome ranks_meet(MeetingKind kind, Outcome own);
+/* The same; *all: true on all ranks. */
+Outcome ranks_meet_all(MeetingKind kind, Outcome own, bool *all);
 /* The rank whose outcome was the last failure; this one if it failed alone. */
 int ranks_failed(void);
 /* Whether it is true on any rank; false if ranks have left. */
@@ -86,6 +88,11 @@ void ranks_most(double *value, int *body);
 void ranks_swap(const char *out, const size_t *out_first, char *in, const size_t *in_first);
 /* Adds the values of all ranks, in the order of the ranks. */
 void ranks_sum(double *value, int count);
+/* Both, in one exchange if `joined`, which is true only if ranks_join is on all ranks. */
+void ranks_swap_and_sum(const char *out, const size_t *out_first, char *in, const size_t *in_first, double *value,
+                        int count, bool joined);
+/* Whether the memory of the machine has room for so many bytes of this rank and for so many values. */
+bool ranks_join(size_t bytes, int count);
 /* Sends the packet to rank 0 alone; lengths in `first` there. False if memory is out. */
 bool ranks_collect(const Packet *own, Packet *all, size_t *first);
 /* Whether all ranks call it with true. */

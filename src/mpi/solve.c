@@ -5,9 +5,10 @@
  * alone. The first guess M^-1 b leaves the residual -C M^-1 b, which is zero away from the borders. With z = M^-1 r,
  * A z = r + C z is zero there too, and needs z at the borders alone. So all vectors have the unknowns of the borders,
  * and a solve visits the columns of the factor between them and the roots. The solution is M^-1 (b + g), with the sum g
- * of the steps in terms of residuals. In the form of Chronopoulos and Gear an iteration is one such solve, one exchange
- * with the neighbours, one product with C and one sum over all ranks. Islands of one rank alone need no iteration: the
- * factor solves them. Each other island has its own step lengths and its own end, because islands near their minima
+ * of the steps in terms of residuals. Iterations are pipelined (Ghysels and Vanroose): M^-1 r and A M^-1 r are updated
+ * like the residual r, so the products of an iteration need nothing of other ranks. One exchange has both these sums
+ * and the vector for the neighbours. An iteration is one solve, one exchange and one product with C. Islands of one
+ * rank alone need no iteration: the factor solves them. Each other island has its own step lengths and its own end, because islands near their minima
  * have small steps beside those of others; only the exchanges are common. Sums run in the order of the ranks. Tested by
  * tests/cli/ranks.sh. */
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "mpi/part.h"
 #include "mpi/petsc.h"
 
-enum { ITERATIONS = 1000, VECTORS = 6, SUMS = 3 };
+enum { ITERATIONS = 1000, VECTORS = 10, SUMS = 3 };
 
 void gradients_destroy(Gradients *g) {
   mem_free(g->coupling), mem_free(g->border), mem_free(g->place), mem_free(g->vector);
@@ -209,12 +210,13 @@ static double dot_own(const double *a, const double *b, int n) {
   return sum;
 }
 
-/* v: of the border. */
-static void send_vector(Part *s, const double *v) {
+/* Sends a vector of the border to the neighbours, and adds values over all ranks. */
+static void send_vector(Part *s, const double *v, double *value, int count) {
   const Gradients *g = &s->gradients;
   for (int k = 0; k < g->sent_count; k++)
     memcpy(s->out_bytes + sizeof(Affine) * (size_t)k, v + 12 * (size_t)g->sent[k], sizeof(Affine));
-  ranks_swap(s->out_bytes, g->byte_out, s->in_bytes, g->byte_in);
+  if (count) ranks_swap_and_sum(s->out_bytes, g->byte_out, s->in_bytes, g->byte_in, value, count, g->joined);
+  else ranks_swap(s->out_bytes, g->byte_out, s->in_bytes, g->byte_in);
 }
 
 /* y += factor C v of the halo's v. */
@@ -233,12 +235,13 @@ static void add_couplings(const Part *s, double factor, double *y) {
 
 typedef struct Iteration {
   Part *part;
-  int n;                            /* unknowns of the border */
-  double *r, *z, *az, *ap, *gp, *g; /* p = M^-1 gp; the solution is M^-1 (b + g) */
+  int n;                        /* unknowns of the border */
+  double *r, *u, *w, *m, *am;   /* residual, u = M^-1 r, w = A u, m = M^-1 w, A m */
+  double *ap, *q, *aq, *gp, *g; /* A p, q = M^-1 A p, A q; p = M^-1 gp; the solution is M^-1 (b + g) */
 } Iteration;
 
-/* What is summed for each part. */
-enum { SUM_RZ, SUM_ZAZ, SUM_ENERGY };
+/* What is summed for each part: r . u, u . w, b . M^-1 b. */
+enum { SUM_RU, SUM_UW, SUM_ENERGY };
 
 /* Adds b . M^-1 b of this rank. */
 static void add_energies(const Part *s, double *sum) {
@@ -247,44 +250,50 @@ static void add_energies(const Part *s, double *sum) {
     if (g->part_of[c] >= 0) sum[SUMS * g->part_of[c] + SUM_ENERGY] += g->energy[c];
 }
 
-/* Over all ranks: those of parts that go on, after the first time without the energy. */
-static void sum_parts(const Gradients *g, bool first) {
+/* Sums of parts that go on, from their places to consecutive ones or back; after the first time without the energy. How
+ * many they are. */
+static int move_sums(const Gradients *g, bool first, double *packed, bool back) {
   int sums = first ? SUMS : SUM_ENERGY, count = 0;
-  double *packed = g->sum + SUMS * g->part_count;
   for (int p = 0; p < g->part_count; p++)
-    for (int k = 0; k < sums && (first || g->part[p].goes_on); k++) packed[count++] = g->sum[SUMS * p + k];
-  ranks_sum(packed, count);
-  count = 0;
-  for (int p = 0; p < g->part_count; p++)
-    for (int k = 0; k < sums && (first || g->part[p].goes_on); k++) g->sum[SUMS * p + k] = packed[count++];
+    for (int k = 0; k < sums && (first || g->part[p].goes_on); k++, count++) {
+      if (back) g->sum[SUMS * p + k] = packed[count];
+      else packed[count] = g->sum[SUMS * p + k];
+    }
+  return count;
 }
 
-/* z = M^-1 r, A z = r + C z, and products of z by part. */
+/* y = v + C x of the x that the halo has sent. */
+static void add_halo(const Iteration *it, const double *v, double *y) {
+  if (it->n) memcpy(y, v, (size_t)it->n * sizeof(double));
+  add_couplings(it->part, 1, y);
+}
+
+/* Products by part over all ranks; m and A m. */
 static void precondition(Iteration *it, bool first) {
   Part *s = it->part;
   const Gradients *g = &s->gradients;
-  block_cholesky_solve_subset(s->cpu->system.solver, &g->subset, it->r, it->z);
-  send_vector(s, it->z);
-  if (it->n) memcpy(it->az, it->r, (size_t)it->n * sizeof(double));
-  add_couplings(s, 1, it->az);
+  double *packed = g->sum + SUMS * g->part_count;
   memset(g->sum, 0, (size_t)(SUMS * g->part_count) * sizeof(double));
   for (int k = 0; k < g->border_count; k++) {
     double *sum = g->sum + SUMS * g->part_of[g->border[k]];
-    sum[SUM_RZ] += dot_own(it->r + 12 * k, it->z + 12 * k, 12);
-    sum[SUM_ZAZ] += dot_own(it->z + 12 * k, it->az + 12 * k, 12);
+    sum[SUM_RU] += dot_own(it->r + 12 * k, it->u + 12 * k, 12);
+    sum[SUM_UW] += dot_own(it->u + 12 * k, it->w + 12 * k, 12);
   }
   if (first) add_energies(s, g->sum);
-  sum_parts(g, first);
+  block_cholesky_solve_subset(s->cpu->system.solver, &g->subset, it->w, it->m);
+  send_vector(s, it->m, packed, move_sums(g, first, packed, false));
+  move_sums(g, first, packed, true);
+  add_halo(it, it->w, it->am);
 }
 
 /* The length of a step of one part. False if A is not positive along p. */
 static bool choose_length(GradientPart *p, const double *sum) {
-  double rz = sum[SUM_RZ], zaz = sum[SUM_ZAZ];
-  p->beta = p->alpha > 0 ? rz / p->rho : 0;
-  double curvature = p->alpha > 0 ? zaz - p->beta * rz / p->alpha : zaz;
+  double ru = sum[SUM_RU], uw = sum[SUM_UW];
+  p->beta = p->alpha > 0 ? ru / p->rho : 0;
+  double curvature = p->alpha > 0 ? uw - p->beta * ru / p->alpha : uw;
   if (!(curvature > 0)) return false;
-  p->rho = rz;
-  p->alpha = rz / curvature;
+  p->rho = ru;
+  p->alpha = ru / curvature;
   return true;
 }
 
@@ -314,23 +323,29 @@ static void advance(Iteration *it) {
     const GradientPart *p = &g->part[g->part_of[g->border[i / 12]]];
     if (!p->goes_on) continue;
     it->gp[i] = it->r[i] + p->beta * it->gp[i];
-    it->ap[i] = it->az[i] + p->beta * it->ap[i];
+    it->ap[i] = it->w[i] + p->beta * it->ap[i];
+    it->q[i] = it->m[i] + p->beta * it->q[i];
+    it->aq[i] = it->am[i] + p->beta * it->aq[i];
     it->g[i] += p->alpha * it->gp[i];
     it->r[i] -= p->alpha * it->ap[i];
+    it->u[i] -= p->alpha * it->q[i];
+    it->w[i] -= p->alpha * it->aq[i];
   }
 }
 
 /* The residual is -C M^-1 b. */
 static Iteration first_guess(Part *s, const double *right) {
   const Gradients *g = &s->gradients;
-  int n = 12 * g->border_count;
-  double *v = g->vector;
-  Iteration it = {.part = s, .n = n, .r = v, .z = v + n, .az = v + 2 * n, .ap = v + 3 * n, .gp = v + 4 * n};
-  it.g = v + 5 * n;
-  if (n) memset(v, 0, (size_t)n * VECTORS * sizeof(double));
-  block_cholesky_solve_first(s->cpu->system.solver, &g->subset, right, it.z, g->energy);
-  send_vector(s, it.z);
+  Iteration it = {.part = s, .n = 12 * g->border_count};
+  double **vector[VECTORS] = {&it.r, &it.u, &it.w, &it.m, &it.am, &it.ap, &it.q, &it.aq, &it.gp, &it.g};
+  for (int k = 0; k < VECTORS; k++) *vector[k] = g->vector + k * it.n;
+  if (it.n) memset(g->vector, 0, (size_t)it.n * VECTORS * sizeof(double));
+  block_cholesky_solve_first(s->cpu->system.solver, &g->subset, right, it.u, g->energy);
+  send_vector(s, it.u, NULL, 0);
   add_couplings(s, -1, it.r);
+  block_cholesky_solve_subset(s->cpu->system.solver, &g->subset, it.r, it.u);
+  send_vector(s, it.u, NULL, 0);
+  add_halo(&it, it.r, it.w);
   return it;
 }
 
@@ -348,7 +363,7 @@ static bool judge_parts(const Gradients *g) {
   bool any = false;
   for (int p = 0; p < g->part_count; p++) {
     double end = g->part[p].energy * RANKS_TOLERANCE * RANKS_TOLERANCE;
-    any |= g->part[p].goes_on &= g->sum[SUMS * p + SUM_RZ] > end;
+    any |= g->part[p].goes_on &= g->sum[SUMS * p + SUM_RU] > end;
   }
   return any;
 }
@@ -395,11 +410,19 @@ static bool iterate_by_petsc(Part *s, double *right, int *iterations) {
   return false;
 }
 
+/* Whether one exchange has room for a vector and the sums of all parts, on each rank. */
+static Outcome agree_on_parts(Part *s) {
+  Gradients *g = &s->gradients;
+  Outcome own = stage_from(set_parts(s));
+  g->joined = ranks_join(g->byte_out[s->count], SUMS * g->part_count);
+  return ranks_meet_all(MEET_SOLVE, own, &g->joined);
+}
+
 Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised) {
   Part *s = self;
   Outcome own = pivots < 0 ? stage_not_finite(-1) : stage_from(cpu->corrects || (prepare(s) && put_roots(s)));
   Outcome outcome = cpu->corrects ? ranks_meet(MEET_SOLVE, own) : part_share(s, MEET_SOLVE, own);
-  if (!stage_failed(outcome) && !cpu->corrects) outcome = ranks_meet(MEET_SOLVE, stage_from(set_parts(s)));
+  if (!stage_failed(outcome) && !cpu->corrects) outcome = agree_on_parts(s);
   if (stage_failed(outcome)) return outcome;
   for (int k = 0; !cpu->corrects && k < cpu->active_count; k++) s->acts[cpu->active[k]] = true;
   int iterations;

@@ -47,13 +47,6 @@ typedef struct Segments {
   int segment_capacity, listed_capacity, part_capacity, left_capacity, cut_capacity, share_capacity, next_capacity;
 } Segments;
 
-/* One task of a parallel loop takes chunks of about SEGMENT_GRAIN items. */
-enum { SEGMENT_GRAIN = 64 };
-static inline int segments_grain(const Segments *segments) {
-  int items = segments->count ? segments->first[segments->count] : 0;
-  return items ? 1 + (int)((int64_t)SEGMENT_GRAIN * segments->chunk_count / items) : 1;
-}
-
 /* Lists the parts of some segments, given in ascending order, for loops over their items. Valid until the next
  * segments_build. weight: by item, above 0; NULL = all alike. If the same segments are listed already, the parts stay
  * as the weights of then cut them. False if memory is out. */

@@ -179,7 +179,7 @@ static void impact_chunk(void *context, int c) {
 static bool find_impacts(Cpu *cpu) {
   Segments *items = &cpu->island_pairs;
   if (!reserve_partials(cpu, items->chunk_count)) return false;
-  segments_for(items, cpu->threads, 64, approach_pair, impact_chunk, cpu);
+  segments_for(items, cpu->threads, 16, approach_pair, impact_chunk, cpu);
   for (int c = 0; c < items->chunk_count; c++) {
     Island *g = &cpu->islands->island[items->chunk[c].segment];
     const Partial *p = &cpu->partial[c];

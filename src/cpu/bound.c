@@ -111,7 +111,7 @@ static void list_limit(Cpu *cpu, int k, const Pair *p) {
 }
 
 void bound_note(Cpu *cpu, int k, const Pair *p) {
-  if (p->needs_cover) __atomic_store_n(&cpu->uncovered, true, __ATOMIC_RELAXED);
+  if (p->needs_cover) cpu->uncovered[__atomic_fetch_add(&cpu->uncovered_count, 1, __ATOMIC_RELAXED)] = k;
   list_limit(cpu, k, p);
 }
 
@@ -222,15 +222,20 @@ static Outcome list_large_pairs(Cpu *cpu) {
   return stage_from(pairs_settle(&cpu->pairs));
 }
 
+static Outcome cover_pairs(Cpu *cpu) {
+  if (cpu->accelerator) return cpu->accelerator->cover(cpu->accelerator_self, cpu);
+  return for_listed_pairs(cpu, cpu->uncovered_count, cpu->uncovered, cover_task);
+}
+
 /* First with the lists as they are. Then pairs whose list does not reach that far search all of their stencils, only
  * as far as the bounds found so far require. t0: the time now. */
 static Outcome bound_pairs(Cpu *cpu, double t0) {
-  if (!mem_reserve((void **)&cpu->limiting, &cpu->limiting_capacity, cpu->pairs.count, sizeof(int)))
+  if (!mem_reserve((void **)&cpu->limiting, &cpu->limiting_capacity, cpu->pairs.count, sizeof(int)) ||
+      !mem_reserve((void **)&cpu->uncovered, &cpu->uncovered_capacity, cpu->pairs.count, sizeof(int)))
     return stage_from(false);
-  cpu->limiting_count = 0;
+  cpu->limiting_count = cpu->uncovered_count = 0;
   soft_load(cpu, cpu->work.q);
   soft_load_motion(cpu, cpu->work.direction);
-  cpu->uncovered = false;
   Outcome outcome = list_large_pairs(cpu);
   const Accelerator *other = cpu->accelerator;
   if (!stage_failed(outcome)) outcome = other ? other->bound(cpu->accelerator_self, cpu) : for_pairs(cpu, bound_task);
@@ -240,8 +245,8 @@ static Outcome bound_pairs(Cpu *cpu, double t0) {
   if (stage_failed(outcome)) return outcome;
   double t1 = stage_clock(cpu);
   cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
-  if (cpu->uncovered || cpu->domain) {
-    if (cpu->uncovered) outcome = other ? other->cover(cpu->accelerator_self, cpu) : for_pairs(cpu, cover_task);
+  if (cpu->uncovered_count || cpu->domain) {
+    if (cpu->uncovered_count) outcome = cover_pairs(cpu);
     reduce_bounds(cpu);
     outcome = share_islands(cpu, SHARE_BOUND, outcome);
     cpu->report->seconds[ABD_STAGE_CANDIDATES] += stage_clock(cpu) - t1;

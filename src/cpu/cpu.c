@@ -93,6 +93,23 @@ Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBod
 
 Outcome for_pairs(Cpu *cpu, PairTask *task) { return run_pairs((Loop){.cpu = cpu, .pair = task}); }
 
+typedef struct ListedPairs {
+  Loop loop;
+  const int *pair;
+} ListedPairs;
+
+static void listed_pair(void *context, int e) {
+  const ListedPairs *list = context;
+  pair_item((void *)&list->loop, list->pair[e]);
+}
+
+Outcome for_listed_pairs(Cpu *cpu, int count, const int *pair, PairTask *task) {
+  ListedPairs list = {{.cpu = cpu, .pair = task}, pair};
+  cpu->failed = -1;
+  parallel_for(cpu->threads, count, 1, listed_pair, &list);
+  return pairs_outcome(cpu);
+}
+
 static void bodies_of_part(void *context, int k) {
   const Loop *loop = context;
   const Segments *s = &loop->cpu->islands->member;
@@ -138,8 +155,8 @@ static void list_item(void *context, int k) {
 
 void for_known(Cpu *cpu, int count, ParallelBody *task) {
   const Domain *d = cpu->domain;
-  if (!d) parallel_for(cpu->threads, count, 32, task, cpu);
-  else parallel_for(cpu->threads, d->known_count, 32, list_item, &(List){cpu, d->known, task});
+  if (!d) parallel_for(cpu->threads, count, 16, task, cpu);
+  else parallel_for(cpu->threads, d->known_count, 16, list_item, &(List){cpu, d->known, task});
 }
 
 void for_halo(Cpu *cpu, ParallelBody *task) {
@@ -219,11 +236,12 @@ void cpu_destroy(void *backend) {
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
   if (cpu->domain) cpu->domain->destroy(cpu->domain->self); /* the model is its own */
-  void *array[] = {cpu->coupling,      cpu->active,       cpu->diagonal,  cpu->move,           cpu->path_length,
-                   cpu->left,          cpu->pair_of,      cpu->pair_acts, cpu->pair_couples,   cpu->partial,
-                   cpu->surface,       cpu->sums,         cpu->cluster,   cpu->cluster_root,   cpu->limiting,
-                   cpu->end_slope,     cpu->pair_part,    cpu->pair_cost, cpu->body_part,      cpu->pair_far,
-                   cpu->cluster_chunk, cpu->cluster_part, cpu->soft_part, cpu->soft_part_share};
+  void *array[] = {
+      cpu->coupling,  cpu->active,       cpu->diagonal,      cpu->move,         cpu->path_length, cpu->left,
+      cpu->pair_of,   cpu->pair_acts,    cpu->pair_couples,  cpu->partial,      cpu->surface,     cpu->sums,
+      cpu->cluster,   cpu->cluster_root, cpu->limiting,      cpu->end_slope,    cpu->pair_part,   cpu->pair_cost,
+      cpu->body_part, cpu->pair_far,     cpu->cluster_chunk, cpu->cluster_part, cpu->soft_part,   cpu->soft_part_share,
+      cpu->uncovered};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

@@ -95,9 +95,9 @@ typedef struct Cpu {
   int cluster_capacity, cluster_chunk_capacity, cluster_part_capacity, cluster_root_capacity;
   int failed;      /* a pair that failed, -1: none */
   bool broken_off; /* the last step did not finish */
-  bool uncovered;  /* a pair's list did not cover the last bound */
-  int *limiting;   /* pairs whose bound is below 1 */
-  int limiting_count, limiting_capacity;
+  int *limiting;   /* pairs whose bound is below 1, in any order */
+  int *uncovered;  /* pairs whose list did not cover the last bound, in any order */
+  int limiting_count, limiting_capacity, uncovered_count, uncovered_capacity;
 } Cpu;
 
 extern const Stages cpu_stages;
@@ -167,6 +167,8 @@ bool list_work(Cpu *cpu);
  * `chunk` for each listed chunk of island_pairs after its pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
+/* The same for `count` pairs that are expensive each: a thread claims one at a time. */
+Outcome for_listed_pairs(Cpu *cpu, int count, const int *pair, PairTask *task);
 Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk);
 /* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are
  * not listed, moments; the last one's part that changes the pattern alone. */

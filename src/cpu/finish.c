@@ -37,7 +37,7 @@ static void state_task(void *context, int j) {
 static Outcome finish_bodies(Finish *f) {
   const Model *m = f->cpu->model;
   f->cpu->failed = -1;
-  parallel_for(f->cpu->threads, m->moving_count, 64, state_task, f);
+  parallel_for(f->cpu->threads, m->moving_count, 8, state_task, f);
   if (f->cpu->failed < 0) return stage_done();
   if (f->cpu->domain) return stage_not_finite(f->cpu->failed);
   int first = 0; /* the same body is blamed for any number of threads */

@@ -51,6 +51,22 @@ static bool find_clusters(Cpu *cpu, Settle *s) {
 static void add_chunk(void *context, int k) { settle_add_chunk(context, k); }
 static void close_chunk(void *context, int k) { settle_close_chunk(context, k); }
 
+enum { BLOCKS_PER_THREAD = 8 }; /* at least; they take about 5 us */
+
+/* Chunks have one block or many: each thread gets those of about as many blocks. */
+static void for_chunks(const Cpu *cpu, Settle *s, ParallelBody *task) {
+  const Segments *m = s->members;
+  int blocks = m->count ? m->first[m->count] : 0, bound[PARALLEL_MAX + 1];
+  int threads = cpu->threads < PARALLEL_MAX ? cpu->threads : PARALLEL_MAX;
+  if (threads > blocks / BLOCKS_PER_THREAD) threads = blocks / BLOCKS_PER_THREAD;
+  if (threads < 1) threads = 1;
+  for (int t = 0, c = 0; t <= threads; t++) {
+    while (c < m->chunk_count && (int64_t)m->chunk[c].first * threads < (int64_t)blocks * t) c++;
+    bound[t] = c;
+  }
+  parallel_shares(threads, bound, 1, task, s);
+}
+
 bool settle_velocities(Cpu *cpu, State *after) {
   Settle s = {.work = &cpu->work, .pairs = &cpu->pairs, .scene = &cpu->scene, .report = cpu->report, .after = after};
   s.own = cpu->domain ? cpu->domain->own : NULL;
@@ -66,12 +82,11 @@ bool settle_velocities(Cpu *cpu, State *after) {
     double *gain = settle_soft_gain(&s, k);
     if (gain) soft_add_gain(cpu, &cpu->model->soft[k], gain);
   }
-  int grain = segments_grain(s.members);
-  parallel_for(cpu->threads, s.members->chunk_count, grain, add_chunk, &s);
+  for_chunks(cpu, &s, add_chunk);
   settle_join_chunks(&s);
   if (cpu->domain && !cpu->domain->clusters(cpu->domain->self, s.root, s.label, s.cluster)) return false;
   settle_close_large(&s);
-  parallel_for(cpu->threads, s.members->chunk_count, grain, close_chunk, &s);
+  for_chunks(cpu, &s, close_chunk);
   settle_add_rests(&s);
   return true;
 }

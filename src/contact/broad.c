@@ -46,6 +46,7 @@ void broad_destroy(Broad *broad) {
   mem_free(broad->pair);
   mem_free(broad->scratch);
   mem_free(broad->cell);
+  mem_free(broad->last_cell);
   mem_free(broad->column);
   mem_free(broad->item);
   mem_free(broad->late);
@@ -213,36 +214,36 @@ static void size_columns(Broad *b) {
 /* Visits the columns of each position in their order: counts their items, or lists them. */
 static void fill_columns(Broad *b, bool lists) {
   for (int i = 0; i < b->count; i++) {
-    int from[2], to[2];
-    if (b->cell[i] == NO_CELL) continue;
-    cells_of(b, &b->sorted[i], from, to);
-    for (int x = from[0]; x <= to[0]; x++)
-      for (int y = from[1]; y <= to[1]; y++) {
-        int *at = &b->column[x * b->across[1] + y];
+    uint32_t from = b->cell[i], to = b->last_cell[i], low = CELL_MOST - 1;
+    if (from == NO_CELL) continue;
+    for (uint32_t x = from >> CELL_BITS; x <= to >> CELL_BITS; x++)
+      for (uint32_t y = from & low; y <= (to & low); y++) {
+        int *at = &b->column[x * (uint32_t)b->across[1] + y];
         if (lists) b->item[*at] = i;
         ++*at;
       }
   }
 }
 
-static void find_cells(Broad *b) {
-  b->large_count = 0;
-  for (int i = 0; i < b->count; i++) {
-    int from[2], to[2];
-    cells_of(b, &b->sorted[i], from, to);
-    bool large = (int64_t)(to[0] - from[0] + 1) * (to[1] - from[1] + 1) > COLUMNS_MOST;
-    b->large_count += large;
-    b->cell[i] = large ? NO_CELL : (uint32_t)from[0] << CELL_BITS | (uint32_t)from[1];
-  }
+static void find_cell(void *context, int i) {
+  Broad *b = context;
+  int from[2], to[2];
+  cells_of(b, &b->sorted[i], from, to);
+  bool large = (int64_t)(to[0] - from[0] + 1) * (to[1] - from[1] + 1) > COLUMNS_MOST;
+  b->cell[i] = large ? NO_CELL : (uint32_t)from[0] << CELL_BITS | (uint32_t)from[1];
+  b->last_cell[i] = (uint32_t)to[0] << CELL_BITS | (uint32_t)to[1];
 }
 
 static bool build_columns(Broad *b) {
   size_columns(b);
   int columns = b->across[0] * b->across[1];
   if (!mem_reserve((void **)&b->cell, &b->cell_capacity, b->count, sizeof *b->cell) ||
+      !mem_reserve((void **)&b->last_cell, &b->last_cell_capacity, b->count, sizeof *b->last_cell) ||
       !mem_reserve((void **)&b->column, &b->column_capacity, columns + 1, sizeof(int)))
     return false;
-  find_cells(b);
+  parallel_for(b->threads, b->count, 256, find_cell, b);
+  b->large_count = 0;
+  for (int i = 0; i < b->count; i++) b->large_count += b->cell[i] == NO_CELL;
   memset(b->column, 0, (size_t)(columns + 1) * sizeof(int));
   fill_columns(b, false);
   b->item_count = (int)parallel_scan(1, columns + 1, b->column);

@@ -31,9 +31,10 @@ typedef struct Broad {
   double low[2], width; /* of the grid */
   int across[2];        /* numbers of columns */
   uint32_t *cell;       /* by position: the lower corner of its columns, NO_CELL: it is in too many of them */
+  uint32_t *last_cell;  /* by position: the upper corner */
   int *column;          /* by column: its first item; items are sorted by column and by position */
   int *item;            /* positions of the bodies in columns, then those of bodies that are in too many */
-  int item_count, large_count, cell_capacity, column_capacity, item_capacity;
+  int item_count, large_count, cell_capacity, last_cell_capacity, column_capacity, item_capacity;
   Region region; /* if there are own bodies: the others in `order` are those that meet it */
   /* Bodies whose boxes have grown since the last sweep: `sorted` and the columns have smaller ones, or none. */
   int *late;

@@ -125,6 +125,9 @@ typedef struct Cuda {
   struct Setup *setup; /* of the last solve */
 } Cuda;
 
+static inline Cuda *cuda_of(const Cpu *cpu) { return cpu->accelerator_self; }
+
+/* twin.c */
 void packet_begin(Packet *packet);
 size_t packet_add(Packet *packet, size_t bytes); /* where it will be */
 bool packet_open(Packet *packet);                /* room for all of it, here and there */
@@ -132,6 +135,14 @@ static inline void *packet_here(const Packet *packet, size_t at) { return (char 
 static inline void *packet_there(const Packet *packet, size_t at) { return (char *)packet->there.at + at; }
 bool packet_send(Packet *packet);
 bool packet_receive(Packet *packet); /* valid after device_wait */
+void packet_free(Packet *packet);
+/* Adds room for `count` items to the copy here and returns them; NULL if memory is out. */
+void *twin_extend(Twin *twin, int count);
+bool twin_send(Twin *twin);    /* copies the items to the GPU */
+bool twin_receive(Twin *twin); /* copies them back; valid after device_wait */
+void twin_free(Twin *twin);
+/* Room for `bytes`; the first `used` bytes stay. */
+bool device_grow(DeviceArray *array, size_t used, size_t bytes);
 
 /* Of c->packet: the tasks of the last trial are gone. */
 static inline void cuda_packet_begin(Cuda *cuda) {
@@ -148,16 +159,6 @@ void picks_add(Picks *picks, int pair, int items); /* any thread of a loop; each
  * out. */
 bool picks_list(Picks *picks, int pairs);
 
-/* Adds room for `count` items to the copy here and returns them; NULL if memory is out. */
-void *twin_extend(Twin *twin, int count);
-bool twin_send(Twin *twin);    /* copies the items to the GPU */
-bool twin_receive(Twin *twin); /* copies them back; valid after device_wait */
-void twin_free(Twin *twin);
-void packet_free(Packet *packet);
-
-/* Room for `bytes`; the first `used` bytes stay. */
-bool device_grow(DeviceArray *array, size_t used, size_t bytes);
-
 /* load.c: sends the friction points if those there are out of date. */
 bool cuda_send_friction(Cuda *cuda, Cpu *cpu);
 void cuda_friction_changed(void *self);
@@ -170,8 +171,21 @@ Outcome cuda_compare(void *self, Cpu *cpu);
 /* The slot of a pair's friction points, -1 if it has none. */
 int cuda_points(const Cuda *cuda, const Pair *pair);
 
+/* mesh.c: sends the meshes, then their trees. False: the GPU failed. */
+bool cuda_send_meshes(Cuda *cuda);
+/* list.c: room for records and plans of all pairs; false if memory is out. */
+bool cuda_reserve_records(Cuda *cuda, const Cpu *cpu);
+void record_claim(Record *record, const Pair *pair); /* a record of another pair, which had the slot, is emptied */
 /* Room for candidates up to `count`. The contents stay. */
 bool cuda_grow_candidates(Cuda *cuda, int count);
+/* Candidates of the pair's list; ITEMS_UNSENT if the GPU has another one. */
+int cuda_listed_items(const Cuda *cuda, const Cpu *cpu, const Pair *pair);
+/* Queues the pair's list for sending if the GPU has another one; sends what is queued. */
+bool cuda_queue_list(Cuda *cuda, const Cpu *cpu, const Pair *pair);
+bool cuda_send_lists(Cuda *cuda);
+/* Closes the gaps between lists if most of their room is wasted. Only if no contact is needed any more. If there is no
+ * memory for it, the gaps stay. */
+void cuda_pack_lists(Cuda *cuda, Cpu *cpu);
 /* search.c: sends the trees of the meshes; makes the lists of the pairs after pair_query_begin. False: the GPU
  * failed. */
 bool search_open(Cuda *cuda, const SideShape *shape);
@@ -193,8 +207,17 @@ bool search_here(Cpu *cpu, int lists, const int *pair);
  * number i of c->result, unless *deep: then they are still to be tested. The steps of the others are searched in
  * windows, into pair->bound. */
 Outcome cuda_beyond(Cuda *cuda, Cpu *cpu, int lists, int count, const int *pair, bool *deep);
-/* accelerator.c: the task of a pair's sweep, by its plan. */
-SweepTask sweep_task(const Cuda *cuda, const Pair *pair, const BoundPlan *plan);
+/* eval.c, bound.c, advance.c, fetch.c: loops of the table. Pairs that came within reach in the middle of a step are
+ * evaluated before their bounds: their contacts were found on this machine. */
+Outcome cuda_eval(void *self, Cpu *cpu);
+Outcome cuda_eval_new_pairs(Cuda *cuda, Cpu *cpu);
+Outcome cuda_bound(void *self, Cpu *cpu);
+Outcome cuda_cover(void *self, Cpu *cpu);
+SweepTask sweep_task(const Cuda *cuda, const Pair *pair, const BoundPlan *plan); /* of a pair's sweep, by its plan */
+Outcome cuda_advance(void *self, Cpu *cpu);
+AdvanceTask cuda_advance_of(const Cpu *cpu, int pair, int points); /* what friction does if the trial is accepted */
+int cuda_selected_islands(const Cpu *cpu);                         /* those that the loops of a stage are for */
+Outcome cuda_fetch(void *self, Cpu *cpu);
 /* backend.c: have meshes GPU_TRIANGLES or more? Does the GPU solve? In worlds with joints, held coordinates or surfaces
  * that move against their bodies the CPU assembles and solves. */
 bool cuda_meshes_fine(const Model *model);

@@ -19,7 +19,7 @@ static void put_points(void *context, int k) {
   Cuda *c = cpu->accelerator_self;
   const Pair *p = pairs_at(&cpu->pairs, k);
   Record *r = &c->record[p->slot];
-  if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
+  record_claim(r, p);
   r->friction = c->searched[k];
   r->room = p->friction.count;
   r->placed = c->step;

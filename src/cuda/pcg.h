@@ -66,6 +66,9 @@ bool pcg_solve(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, i
  * sides, by component. */
 bool pcg_solve_again(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, int most, PcgStatus *status);
 
+/* The part of pcg_solve that inverts the clusters: blocks of doubles, or factored ones of floats. */
+bool pcg_invert(const PcgMatrix *matrix, bool factored, void *inverse);
+
 /* The preconditioner is always a factor, not an inverse; tests set it, before a solve. */
 extern bool pcg_always_factors;
 

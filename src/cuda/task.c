@@ -1,0 +1,47 @@
+/* The tasks of a stage, see cuda/task.h. Tested in tests/test_cuda_serial.c. */
+#include "cuda/task.h"
+
+static int chunks_of(int items) { return (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS; }
+
+bool tasks_cut(Cuda *c, const Cpu *cpu, Tasks *tasks) {
+  *tasks = (Tasks){.count = c->task_of.count};
+  for (int t = 0; t < tasks->count; t++) {
+    Picked *own = &c->task_of.list[t];
+    if (own->items < 0) {
+      const Pair *p = pairs_at(&cpu->pairs, own->pair);
+      if (!cuda_queue_list(c, cpu, p)) return false;
+      own->items = c->record[p->slot].count;
+    }
+    c->task_chunk[t] = tasks->chunks;
+    tasks->chunks += chunks_of(own->items);
+  }
+  return true;
+}
+
+bool tasks_open(Cuda *c, Tasks *tasks, size_t size, const Cpu *cpu, bool directions) {
+  size_t bytes = (size_t)cpu->model->body_count * sizeof(Affine);
+  cuda_packet_begin(c);
+  tasks->task = packet_add(&c->packet, (size_t)tasks->count * size);
+  tasks->chunk = packet_add(&c->packet, (size_t)tasks->chunks * sizeof(TaskChunk));
+  tasks->pose = packet_add(&c->packet, bytes);
+  tasks->direction = packet_add(&c->packet, directions ? bytes : 0);
+  tasks->advance = packet_add(&c->packet, directions ? 0 : (size_t)tasks->count * sizeof(AdvanceTask));
+  return packet_open(&c->packet);
+}
+
+void tasks_write_chunks(const Cuda *c, const Tasks *tasks, int t, int items) {
+  TaskChunk *chunk = (TaskChunk *)packet_here(&c->packet, tasks->chunk) + c->task_chunk[t];
+  for (int first = 0; first < items; first += CHUNK_ITEMS)
+    *chunk++ = (TaskChunk){t, first, items - first < CHUNK_ITEMS ? items - first : CHUNK_ITEMS};
+}
+
+static void fill_body(void *context, int i) {
+  const TaskFill *f = context;
+  const Packet *packet = &cuda_of(f->cpu)->packet;
+  ((Affine *)packet_here(packet, f->tasks->pose))[i] = f->pose[i];
+  if (f->direction) ((Affine *)packet_here(packet, f->tasks->direction))[i] = f->direction[i];
+}
+
+void tasks_fill(const TaskFill *f, ParallelBody *task) {
+  parallel_both(f->cpu->threads, f->tasks->count, f->cpu->model->body_count, 64, task, fill_body, (void *)f);
+}

@@ -65,10 +65,6 @@ static void open_stencils(Merge *m) {
   }
 }
 
-static bool has_features(const Crossing *at) {
-  return at->edge[0] >= 0 || at->edge[1] >= 0 || at->edge[2] >= 0 || at->edge[3] >= 0; /* points have edges too */
-}
-
 /* Opens an edge-edge stencil for the second part. Returns false if it is done, because its edges do not count or it has
  * no features. */
 static bool open_crossing(Merge *m, int i) {
@@ -81,14 +77,14 @@ static bool open_crossing(Merge *m, int i) {
   if (found) {
     Crossing at = crossing_find(m, c);
     if (m->crossing) m->crossing[i] = at;
-    found = m->self || has_features(&at);
+    found = m->self || crossing_has_features(&at);
   }
   if (found) count_crossings(m, i, c);
   else crossing_put_alone(m, c);
   return found;
 }
 
-/* As merge_close, but stencils without features are left out. Those with features are listed after the table. */
+/* As merge_close; the first sums are made while stencils are opened. Those with features are listed after the table. */
 static void close_stencils(Merge *m) {
   int count = 0, *crossing = m->table + m->slots;
   merge_share(m, 0);
@@ -129,7 +125,6 @@ void pair_merge(Pair *p, const ContactScene *scene, const Affine *qa, const Affi
   bool small = m.count <= FEW;
   int features = 0;
   m.feature_count = &features;
-  m.crossed = true;
   m.crossing = small ? few_crossings : mem_alloc((size_t)m.count, sizeof(Crossing)); /* not needed if memory is out */
   m.feature = small ? few : mem_alloc((size_t)m.count, MERGE_FEATURES * sizeof(Feature));
   m.table = small ? few_slots : mem_alloc((size_t)m.count, (MERGE_SLOTS + 1) * sizeof(int));

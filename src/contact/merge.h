@@ -12,8 +12,9 @@
  * them.
  *
  * merge_open runs for every stencil: on a GPU many threads do it at the same time, in any order. What they add are
- * whole numbers and least indices, so the order does not matter. Then the lanes of one warp finish the pair; sums of
- * mollifiers run in the order of the stencils. Tested in tests/test_merge.c, tests/test_cuda_serial.c. */
+ * whole numbers and least indices, so the order does not matter. Then stencils without features are finished, each by
+ * itself, and the lanes of one warp finish the others; sums of mollifiers run in the order of the stencils. Tested in
+ * tests/test_merge.c, tests/test_cuda_serial.c. */
 #ifndef ABD_CONTACT_MERGE_H
 #define ABD_CONTACT_MERGE_H
 
@@ -53,21 +54,17 @@ typedef struct Merge {
   bool self;      /* both sides are the same soft body */
   bool any_order; /* stencils are opened in any order */
   Contact *contact;
-  const int *index; /* the stencils, first + their place in contact; NULL = the first `count` */
-  int first, count;
+  int first, count;   /* number of the first place, for the caller; stencils */
   Feature *feature;   /* room for MERGE_FEATURES for each stencil */
   int *feature_count; /* 0 at first */
   int *table;         /* 1 + feature by key: MERGE_SLOTS for each stencil, all 0 at first */
   uint32_t slots;
   Crossing *crossing; /* by place >> shift of the stencil; NULL = they are found twice */
   int shift;
-  bool crossed; /* they were found before the second part */
+  double *room; /* of lane_add */
 } Merge;
 
 enum { MERGE_FEATURES = 6, MERGE_SLOTS = 12, MERGE_NONE = 2147483647 };
-
-/* The place of the k-th stencil. */
-KERNEL int merge_stencil(const Merge *m, int k) { return m->index ? m->index[k] - m->first : k; }
 
 /* ---- features by key ---- */
 
@@ -297,14 +294,17 @@ KERNEL Crossing crossing_of(const Merge *m, int i, const Contact *c) {
   return !c ? none : m->crossing ? m->crossing[i >> m->shift] : crossing_find(m, c);
 }
 
+/* Features of two ends of two bodies come with those of an end and an edge. */
+KERNEL bool crossing_has_features(const Crossing *at) {
+  return at->edge[0] >= 0 || at->edge[1] >= 0 || at->edge[2] >= 0 || at->edge[3] >= 0;
+}
+
 KERNEL void count_crossing(Merge *m, int f, double mollifier) {
-  lane_add(f < 0 ? NULL : &m->feature[f].faded[0], mollifier, 1);
-  lane_add(f < 0 ? NULL : &m->feature[f].faded[1], mollifier, mollifier);
+  lane_add_square(f < 0 ? NULL : m->feature[f].faded, mollifier, m->room);
 }
 
 /* c: NULL = this lane has none. */
 KERNEL void count_crossings(Merge *m, int i, const Contact *c) {
-  if (c && m->crossing && !m->crossed) m->crossing[i >> m->shift] = crossing_find(m, c);
   Crossing at = crossing_of(m, i, c);
   for (int k = 0; k < 4; k++) {
     count_crossing(m, at.edge[k], c ? c->mollifier : 0);
@@ -351,7 +351,9 @@ KERNEL double feature_barrier(const Merge *m, int f) {
   return barrier(m->feature[m->feature[f].closest].gap / m->range);
 }
 
-KERNEL void add_weight(Merge *m, int f, double x, double y) { lane_add(f < 0 ? NULL : &m->feature[f].weight, x, y); }
+KERNEL void add_weight(Merge *m, int f, double x, double y) {
+  lane_add(f < 0 ? NULL : &m->feature[f].weight, x, y, m->room);
+}
 
 /* Adds an edge-edge stencil times its mollifier, less its share of the ends, plus that of pairs of ends. c: NULL = this
  * lane has none. */
@@ -386,6 +388,19 @@ KERNEL void crossing_put_alone(const Merge *m, Contact *c) {
   if (!(c->gap / m->range < 1)) c->mollifier_d1 = 0; /* its barrier is zero */
 }
 
+/* The features of any stencil of two bodies. If it has none, it is done. */
+KERNEL Crossing crossing_open(const Merge *m, Contact *c) {
+  Crossing at = {{-1, -1, -1, -1}, {-1, -1, -1, -1}};
+  if (c->kind != STENCIL_EDGE_EDGE) return at;
+  if (edges_flat(m, c)) {
+    c->mollifier_d1 = 0;
+    return at;
+  }
+  if (*m->feature_count > 0) at = crossing_find(m, c);
+  if (!crossing_has_features(&at)) crossing_put_alone(m, c);
+  return at;
+}
+
 /* ---- a pair ---- */
 
 /* Rounding of the sum of shares. */
@@ -418,16 +433,6 @@ KERNEL void merge_open(Merge *m, int i) {
   else c->weight = 0;
 }
 
-/* Do the stencil's edges count? */
-KERNEL bool merge_crosses(const Merge *m, const Contact *c) {
-  return c->kind == STENCIL_EDGE_EDGE && !edges_flat(m, c);
-}
-
-/* The stencil at place i >= 0 if its edges count; else NULL. */
-KERNEL Contact *crossing_at_place(const Merge *m, int i) {
-  return i >= 0 && merge_crosses(m, &m->contact[i]) ? &m->contact[i] : NULL;
-}
-
 /* Gives the features' weights to their stencils. */
 KERNEL void merge_put(Merge *m, int lane) {
   for (int i = lane; i < *m->feature_count; i += LANES)
@@ -444,18 +449,16 @@ KERNEL void merge_share(Merge *m, int lane) {
   lane_sync();
 }
 
-/* The second part: sets the weights of all stencils. */
-KERNEL void merge_close(Merge *m, int lane) {
+/* The second part: sets the weights of all stencils. list: places of the edge-edge stencils that have features. */
+KERNEL void merge_close(Merge *m, const int *list, int count, int lane) {
   merge_share(m, lane);
-  for (int k = lane; k < m->count + lane; k += LANES) {
-    int i = k < m->count ? merge_stencil(m, k) : -1;
-    count_crossings(m, i, crossing_at_place(m, i));
+  for (int k = lane; k < count + lane; k += LANES) {
+    int i = k < count ? list[k] : -1;
+    count_crossings(m, i, i >= 0 ? &m->contact[i] : NULL);
   }
-  for (int k = lane; k < m->count + lane; k += LANES) {
-    int i = k < m->count ? merge_stencil(m, k) : -1;
-    Contact *c = crossing_at_place(m, i);
-    if (i >= 0 && !c && m->contact[i].kind == STENCIL_EDGE_EDGE) m->contact[i].mollifier_d1 = 0;
-    merge_crossing(m, i, c);
+  for (int k = lane; k < count + lane; k += LANES) {
+    int i = k < count ? list[k] : -1;
+    merge_crossing(m, i, i >= 0 ? &m->contact[i] : NULL);
   }
   merge_put(m, lane);
 }

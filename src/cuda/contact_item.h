@@ -105,7 +105,6 @@ KERNEL Merge merge_of_task(const EvalArrays *s, int task) {
   m.self = false;
   m.any_order = true;
   m.contact = s->contact + 2 * (size_t)k->first;
-  m.index = s->index + 2 * (size_t)k->first;
   m.first = 2 * k->first;
   m.count = 0;
   m.feature = s->feature + (size_t)MERGE_FEATURES * (size_t)k->first;
@@ -114,7 +113,7 @@ KERNEL Merge merge_of_task(const EvalArrays *s, int task) {
   m.slots = (uint32_t)(MERGE_SLOTS * k->count);
   m.crossing = s->crossing + k->first;
   m.shift = 1; /* two places by candidate */
-  m.crossed = true;
+  m.room = NULL;
   return m;
 }
 
@@ -156,16 +155,14 @@ KERNEL double friction_item(const EvalArrays *s, const EvalTask *k, FrictionPoin
   return f->load * friction_f0(norm(f->trial), s->eps);
 }
 
-/* The features of the chunk's edge-edge contacts, when all features of the task are found. */
+/* Opens the crossings of the chunk's contacts, when all features of the task are found. */
 KERNEL void cross_chunk(const EvalArrays *s, int chunk, int lane, double *scratch) {
   TaskChunk own = s->chunk[chunk];
   Merge m = merge_of_task(s, own.task);
   const int *spot = s->spot + m.first / 2 + own.first;
   (void)scratch;
-  for (int i = lane; i < s->part[chunk].contacts; i += LANES) {
-    int at = spot[i];
-    if (merge_crosses(&m, &s->contact[at])) s->crossing[at / 2] = crossing_find(&m, &s->contact[at]);
-  }
+  for (int i = lane; i < s->part[chunk].contacts; i += LANES)
+    s->crossing[spot[i] / 2] = crossing_open(&m, &s->contact[spot[i]]);
 }
 
 /* Moves contacts that do not act to the end of the index; both parts keep their order. */
@@ -185,6 +182,21 @@ KERNEL int acting_first(const Contact *contact, int *index, int count, int *rest
   for (int i = lane; i < idle; i += LANES) index[acting + i] = rest[i];
   lane_sync();
   return acting;
+}
+
+/* Lists the places of the task's contacts that have crossings with features, in order. */
+KERNEL int list_crossings(const EvalArrays *s, const Merge *m, int *list, int lane) {
+  int listed = 0;
+  for (int base = 0; base < m->count; base += LANES) {
+    bool own = base + lane < m->count;
+    int at = own ? s->index[m->first + base + lane] : 0, added;
+    bool has = own && crossing_has_features(&s->crossing[at / 2]);
+    int before = lane_rank(has, lane, &added);
+    if (has) list[listed + before] = at - m->first;
+    listed += added;
+  }
+  lane_sync();
+  return listed;
 }
 
 /* Lists the features without a stencil, in any order. Returns their number, which may be larger than the room. */
@@ -215,12 +227,14 @@ KERNEL void add_extras(const EvalArrays *s, const Merge *m, const int *list, int
   lane_sync();
 }
 
-/* Weighs the contacts of a task. `spot` lists features, then idle contacts: it has room for the stencils among them,
- * and an extra contact acts. Returns the number of contacts that act; -1 if extra contacts have no room. */
+/* Weighs the contacts of a task. `spot` lists crossings, then features, then idle contacts: it has room for the
+ * stencils among them, and an extra contact acts. Returns the number of contacts that act; -1 if extra contacts have no
+ * room. */
 KERNEL int eval_merge(const EvalArrays *s, Merge *m, int room, int lane, int *contacts) {
   int *spot = s->spot + m->first / 2;
   m->count = *contacts;
-  merge_close(m, lane);
+  merge_close(m, spot, list_crossings(s, m, spot, lane), lane);
+  lane_sync();
   int extras = list_extras(m, spot, room, lane);
   if (extras > room) return -1;
   add_extras(s, m, spot, extras, lane);
@@ -243,7 +257,6 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
   int chunks = (k->count + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
   PointRange points = points_of(s->points, k->points);
   bool failed = false, closed = false;
-  (void)scratch;
   for (int base = 0; base < chunks; base += LANES) {
     const EvalPart *part = base + lane < chunks ? &s->part[k->chunk + base + lane] : NULL;
     int own = part ? part->contacts : 0, added, before = lane_before(own, lane, &added);
@@ -263,6 +276,7 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
   closed = lane_sum(closed) > 0;
   Merge m = merge_of_task(s, task);
   int acting = 0;
+  m.room = scratch;
   lane_sync();
   if (contacts > 0 && !closed) acting = eval_merge(s, &m, k->count, lane, &contacts);
   merge_clear(&m, lane);

@@ -12,7 +12,7 @@
 
 #include "math/lane.h"
 
-enum { CHUNK_ITEMS = 64, LANE_SCRATCH = 32 * 21 };
+enum { CHUNK_ITEMS = 32, LANE_SCRATCH = 32 * 21 };
 
 /* Items first .. first + count - 1 of a task. */
 typedef struct TaskChunk {

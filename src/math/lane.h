@@ -71,20 +71,46 @@ KERNEL int lane_before(int own, int lane, int *total) {
   return sum - own;
 }
 
-/* Adds x y to *at if `at` is not NULL; lanes with the same `at` add in their order. */
-KERNEL void lane_add(double *at, double x, double y) {
 #ifdef __CUDA_ARCH__
+/* Adds x[k] to at[k], k < COUNT, if `at` is not NULL. */
+template <int COUNT> __device__ static void lane_add_all(double *at, const double *x, double *room) {
+  if (!__any_sync(0xffffffffu, at != NULL)) return;
   unsigned same = __match_any_sync(0xffffffffu, (unsigned long long)at);
-  int first = __ffs((int)same) - 1, lane = (int)threadIdx.x % LANES;
-  double sum = 0;
-  for (unsigned left = at ? same : 0; __any_sync(0xffffffffu, left != 0); left &= left - 1) {
-    double its = __shfl_sync(0xffffffffu, x * y, left ? __ffs((int)left) - 1 : lane);
-    if (left) sum += its;
-  }
-  if (at && lane == first) *at += sum;
+  int lane = (int)threadIdx.x % LANES;
+  double sum[COUNT];
+  for (int k = 0; k < COUNT; k++) room[k * LANES + lane] = x[k];
   __syncwarp();
+  if (at && lane == __ffs((int)same) - 1) {
+    for (int k = 0; k < COUNT; k++) sum[k] = at[k];
+    for (unsigned left = same; left; left &= left - 1)
+      for (int k = 0; k < COUNT; k++) sum[k] += room[k * LANES + __ffs((int)left) - 1];
+    for (int k = 0; k < COUNT; k++) at[k] = sum[k];
+  }
+  __syncwarp();
+}
+#endif
+
+/* Adds x y to *at if `at` is not NULL. Lanes with the same `at` add in their order, so sums do not depend on which lane
+ * has which item. room: LANES numbers that the lanes share. */
+KERNEL void lane_add(double *at, double x, double y, double *room) {
+#ifdef __CUDA_ARCH__
+  double product = x * y;
+  lane_add_all<1>(at, &product, room);
 #else
+  (void)room;
   if (at) *at += x * y;
+#endif
+}
+
+/* Adds x to at[0] and its square to at[1] in the same way. room: twice as many numbers. */
+KERNEL void lane_add_square(double *at, double x, double *room) {
+#ifdef __CUDA_ARCH__
+  double both[2] = {x, x * x};
+  lane_add_all<2>(at, both, room);
+#else
+  (void)room;
+  if (at) at[0] += x;
+  if (at) at[1] += x * x;
 #endif
 }
 

@@ -59,6 +59,7 @@ typedef struct Picks {
   int threads;
   Picked *list, *scratch; /* all of them, after picks_list */
   int count, capacity, scratch_capacity;
+  int *share; /* [threads + 1] of the list: as many as each thread picked */
 } Picks;
 
 /* Of a pair without task; whose list is not there yet; whose list is searched first; that is searched in windows. */
@@ -158,6 +159,9 @@ void picks_add(Picks *picks, int pair, int items); /* any thread of a loop; each
 /* Lists what was added since picks_clear, in the order of the pairs, of which there are `pairs`. False if memory was
  * out. */
 bool picks_list(Picks *picks, int pairs);
+/* Calls the body for each place in the list. Most of them run on the thread that picked them, whose cache has their
+ * pairs. */
+void picks_for(const Picks *picks, int threads, int grain, ParallelBody *body, void *context);
 
 /* load.c: sends the friction points if those there are out of date. */
 bool cuda_send_friction(Cuda *cuda, Cpu *cpu);

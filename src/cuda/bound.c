@@ -81,7 +81,7 @@ static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
   if (!sweep_open_launch(tasks->count, &arrays) || !sweep_launch(tasks->chunks, &arrays) || !twin_receive(&c->result) ||
       !device_wait())
     return cuda_lost(c);
-  parallel_for(cpu->threads, tasks->count, 64, take, cpu);
+  picks_for(&c->task_of, cpu->threads, 16, take, cpu);
   return stage_done();
 }
 

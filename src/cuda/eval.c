@@ -117,7 +117,7 @@ static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose) {
   c->tried_count = tasks.count;
   c->tried_advance = tasks.advance;
   cpu->failed = -1;
-  parallel_for(cpu->threads, tasks.count, 64, take_task, cpu);
+  picks_for(&c->task_of, cpu->threads, 16, take_task, cpu);
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
   return cpu->failed < 0 ? stage_done() : pair_outcome(cpu, cpu->failed);
 }

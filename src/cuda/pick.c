@@ -14,12 +14,14 @@ typedef struct Pick {
 bool picks_open(Picks *p, int threads) {
   p->threads = threads > parallel_max_threads() ? threads : parallel_max_threads();
   p->own = mem_zeroed((size_t)p->threads, sizeof(Pick));
-  return p->own != NULL;
+  p->share = mem_zeroed((size_t)p->threads + 1, sizeof(int));
+  return p->own && p->share;
 }
 
 void picks_close(Picks *p) {
   for (int t = 0; p->own && t < p->threads; t++) mem_free(p->own[t].item);
   mem_free(p->own);
+  mem_free(p->share);
   mem_free(p->list);
   mem_free(p->scratch);
 }
@@ -71,6 +73,7 @@ bool picks_list(Picks *p, int pairs) {
     const Pick *own = &p->own[t];
     if (own->count) memcpy(p->list + p->count, own->item, (size_t)own->count * sizeof(Picked));
     p->count += own->count;
+    p->share[t + 1] = p->count;
   }
   for (int shift = 0; !is_sorted(p->list, count) && shift < 31 && (pairs - 1) >> shift > 0; shift += 8) {
     sort_by_byte(p->list, p->scratch, count, shift);
@@ -82,4 +85,9 @@ bool picks_list(Picks *p, int pairs) {
     p->capacity = capacity;
   }
   return true;
+}
+
+void picks_for(const Picks *p, int threads, int grain, ParallelBody *body, void *context) {
+  if (threads <= p->threads && p->share[threads] == p->count) parallel_shares(threads, p->share, grain, body, context);
+  else parallel_for(threads, p->count, grain, body, context);
 }

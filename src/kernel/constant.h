@@ -182,6 +182,8 @@
 #define SCALE_MOST 16.0
 /* [Newton's step] A whole step is tried unless a longer one would have been lower by so much. test_constant_count */
 #define SCALE_LONGER 1.3
+/* [last Newton step] A shorter one is not made longer. test_constant_count */
+#define SCALE_SLOW 0.5
 /* [inertias] The first amount. test_constant_count */
 #define DAMPING_FIRST 1.0
 /* [times] The amount grows and falls by this. test_constant_count */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* madvise */
 #include "base/base.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -12,8 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
-
-#include "base/c_locale.h"
 
 static atomic_long fail_countdown;
 
@@ -86,13 +85,21 @@ bool mem_reserve(void **array, int *capacity, int count, size_t item_size) {
   return true;
 }
 
+/* Numbers have a point, also if the program has chosen a locale with a comma. */
+static void print_plainly(char *text, size_t size, const char *format, va_list args) {
+  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = plain ? uselocale(plain) : (locale_t)0;
+  vsnprintf(text, size, format, args);
+  if (!plain) return; /* memory is out, and the locale stayed */
+  uselocale(before);
+  freelocale(plain);
+}
+
 AbdStatus fault(AbdError *error, AbdStatus status, const char *format, ...) {
   if (error && error->status == ABD_OK) {
-    IN_C_LOCALE;
     error->status = status;
     va_list args;
     va_start(args, format);
-    vsnprintf(error->text, sizeof error->text, format, args);
+    print_plainly(error->text, sizeof error->text, format, args);
     va_end(args);
   }
   return status;

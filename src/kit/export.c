@@ -3,6 +3,7 @@
 #include <abd/export.h>
 
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/c_locale.h"
 #include "export/place.h"
 #include "export/series.h"
 #include "view/html.h"

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "base/c_locale.h"
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 #include "scene/mesh_file.h"
 #include "scene/mesh_fix.h"
 #include "scene/tet_mesh.h"

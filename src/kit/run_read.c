@@ -1,7 +1,7 @@
 /* Reading runs, see abd/record.h. */
-#include "base/c_locale.h"
 #include "kit/kit.h"
 #include "record/world_nodes.h"
+#include "scene/c_locale.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Going on with runs, see abd/record.h. */
-#include "base/c_locale.h"
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * the last one took less than 1/CHECKPOINT_SHARE of that time. Resuming computes at most so much again. */
 #define _GNU_SOURCE
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 
 #include <abd/mpi.h>
 #include <inttypes.h>
@@ -15,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/c_locale.h"
 #include "record/world_nodes.h"
 #include "scene/setting.h"
 

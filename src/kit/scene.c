@@ -1,12 +1,12 @@
 /* See abd/scene.h. */
 #include "kit/kit.h"
+#include "scene/c_locale.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/c_locale.h"
 #include "scene/gallery.h"
 
 AbdScene *kit_scene(Scene *scene) {

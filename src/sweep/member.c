@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/c_locale.h"
+#include "scene/c_locale.h"
 #include "sweep/study.h"
 
 typedef struct Texts {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "scene/c_locale.h"
 #include "scene/file_bytes.h"
 
 enum { MOST_MEMBERS = 10000000, MOST_COLUMNS = 1500 }; /* SQLite has at most 2000 columns in a table */

@@ -1,9 +1,9 @@
-/* Numbers in files and messages have a point. A program may have chosen a locale with a comma (setlocale, which Qt and
- * GTK call), in which printf and strtod write and expect commas. Functions of the API that read or write text, and
- * those that write messages, run in the C locale: IN_C_LOCALE as a block's first declaration chooses it for this thread
- * until the block ends. Tested in tests/test_locale.c. */
-#ifndef ABD_BASE_C_LOCALE_H
-#define ABD_BASE_C_LOCALE_H
+/* Numbers in files have a point. A program may have chosen a locale with a comma (setlocale, which Qt and GTK call), in
+ * which printf and strtod write and expect commas. Functions of the API that read or write text run in the C locale:
+ * IN_C_LOCALE as their first declaration chooses it for this thread until they return. Tested in
+ * tests/test_locale.c. */
+#ifndef ABD_SCENE_C_LOCALE_H
+#define ABD_SCENE_C_LOCALE_H
 
 #include <locale.h>
 

@@ -66,8 +66,8 @@ static void judge_last(Island *g, double tolerance) {
  * at the minimum (a secant).
  *
  * The terms that are left out may also be negative, and then the matrix is too stiff: whole steps gain nearly all that
- * their slope promises, and the next is more than half as long. A parabola through the last one gives the longer step that would
- * have ended at its minimum. Steps whose loads follow have no energy to tell that from. */
+ * their slope promises, and the next is more than half as long. A parabola through the last one gives the longer step
+ * that would have ended at its minimum. Steps whose loads follow have no energy to tell that from. */
 static void choose_scale(Island *g) {
   double stiffer = g->unseen && g->slope < 0 ? 1 - g->end_slope / (g->length * g->slope) : 1;
   bool slow = g->residual > SCALE_SLOW * g->residual_before && g->damping == 0;

@@ -7,10 +7,11 @@
  * and a solve visits the columns of the factor between them and the roots. The solution is M^-1 (b + g), with the sum g
  * of the steps in terms of residuals. Iterations are pipelined (Ghysels and Vanroose): M^-1 r and A M^-1 r are updated
  * like the residual r, so the products of an iteration need nothing of other ranks. One exchange has both these sums
- * and the vector for the neighbours. An iteration is one solve, one exchange and one product with C. Islands of one
- * rank alone need no iteration: the factor solves them. Each other island has its own step lengths and its own end, because islands near their minima
- * have small steps beside those of others; only the exchanges are common. Sums run in the order of the ranks. Tested by
- * tests/cli/ranks.sh. */
+ * and the vector for the neighbours. An iteration is one solve, one exchange and one product with C.
+ *
+ * Islands of one rank alone need no iteration: the factor solves them. Each other island has its own step lengths and
+ * its own end, because islands near their minima have small steps beside those of others; only the exchanges are
+ * common. Sums run in the order of the ranks. Tested by tests/cli/ranks.sh. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -128,8 +128,6 @@ static Affine change_of(const Cpu *cpu, int body) {
   return contact_project_vector(cpu->model, body, sum);
 }
 
-static Affine minus(Affine g) { return affine_sub(affine_sub(g, g), g); }
-
 /* No two bodies share unknowns, and pairs act on bodies alone. */
 static bool bodies_alone(const Model *m) { return !m->soft_count && !m->linkage.linked_count; }
 
@@ -139,7 +137,7 @@ static void change_task(void *context, int k) {
   Affine zero = {{{0, 0, 0}}};
   Affine change = block_is_vertex(cpu->model, body) ? zero : change_of(cpu, body);
   node_put(cpu->model, cpu->work.direction, body, change);
-  Affine right = minus(change);
+  Affine right = affine_neg(change);
   if (bodies_alone(cpu->model)) system_put_right(&cpu->system, body, &right);
 }
 
@@ -176,7 +174,7 @@ static void find_changes(Cpu *cpu) {
   add_springs(cpu);
   system_clear_right(&cpu->system);
   for (int k = 0; k < cpu->active_count; k++) {
-    Affine right = minus(node_vector(cpu->model, w->direction, cpu->active[k]));
+    Affine right = affine_neg(node_vector(cpu->model, w->direction, cpu->active[k]));
     system_add_right(&cpu->system, cpu->active[k], &right);
   }
 }

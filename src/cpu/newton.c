@@ -293,11 +293,11 @@ static void add_vertex_mass(Cpu *cpu, int body) {
 
 /* The body's own block and its right-hand side. */
 static void add_body(Cpu *cpu, int body) {
-  Affine g = node_vector(cpu->model, cpu->work.gradient, body), zero = affine_sub(g, g), minus = affine_sub(zero, g);
+  Affine right = affine_neg(node_vector(cpu->model, cpu->work.gradient, body));
   if (block_is_vertex(cpu->model, body)) add_vertex_mass(cpu, body);
   else system_add(&cpu->system, body, body, diagonal_of(cpu, body));
-  if (is_linked(cpu->model, body)) system_add_right(&cpu->system, body, &minus);
-  else system_put_right(&cpu->system, body, &minus);
+  if (is_linked(cpu->model, body)) system_add_right(&cpu->system, body, &right);
+  else system_put_right(&cpu->system, body, &right);
 }
 
 /* Blocks of bodies and of pairs in one column of the factor. */

@@ -147,6 +147,11 @@ KERNEL Affine affine_sub(Affine a, Affine b) {
   for (int i = 0; i < 4; i++) a.n[i] = sub(a.n[i], b.n[i]);
   return a;
 }
+/* Zero stays positive. */
+KERNEL Affine affine_neg(Affine a) {
+  for (int i = 0; i < 4; i++) a.n[i] = sub(vec3(0, 0, 0), a.n[i]);
+  return a;
+}
 KERNEL double affine_dot(const Affine *a, const Affine *b) {
   return dot(a->n[0], b->n[0]) + dot(a->n[1], b->n[1]) + dot(a->n[2], b->n[2]) + dot(a->n[3], b->n[3]);
 }

@@ -76,7 +76,7 @@ void assemble_couple(Cpu *cpu, int k, Pair *p) {
   cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
 }
 
-/* Before friction is renewed. */
+/* Friction may be renewed afterwards: that adds no pair. */
 static void couple_task(Cpu *cpu, int k, Pair *p) {
   cpu->pair_acts[k] = pair_has_terms(p);
   assemble_couple(cpu, k, p);

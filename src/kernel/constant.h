@@ -178,11 +178,11 @@
 #define DAMPING_END 0.5
 /* [Newton's step] The shortest one that a secant chooses. An end, never reached */
 #define SCALE_LEAST 0.1
-/* [Newton's step] The longest one. test_secant */
+/* [Newton's step] The longest one that is tried. test_constant_count */
 #define SCALE_MOST 16.0
-/* [Newton's step] A whole step is tried unless a longer one would have been lower by so much. test_constant_count */
+/* [Newton's step] If the lowest length is below this, a whole step is tried. test_constant_count */
 #define SCALE_LONGER 1.3
-/* [last Newton step] A shorter one is not made longer. test_constant_count */
+/* [last Newton step] A Newton step that is shorter is not made longer. test_constant_count */
 #define SCALE_SLOW 0.5
 /* [inertias] The first amount. test_constant_count */
 #define DAMPING_FIRST 1.0

@@ -82,7 +82,7 @@ typedef struct Island {
   double weight_before;   /* of the last iteration */
   bool settled;           /* its loads are fixed */
   double scale;           /* the part of Newton's step that the line search tries first */
-  double longer;          /* the part at which the last step would have ended lowest; 1: unknown */
+  double longer;          /* [Newton's step] the length at which the last one was lowest; 1: unknown */
   double moved;           /* the part of the last Newton step that was accepted */
   bool unseen;            /* the energy gained less than it should, within its rounding error */
   bool searching;         /* in the line search */

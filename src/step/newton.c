@@ -67,7 +67,7 @@ static void judge_last(Island *g, double tolerance) {
  *
  * The terms that are left out may also be negative, and then the matrix is too stiff: whole steps gain nearly all that
  * their slope promises, and the next is more than half as long. A parabola through the last one gives the longer step
- * that would have ended at its minimum. Steps whose loads follow have no energy to tell that from. */
+ * that would have ended at its minimum. While loads of friction follow, there is no energy to fit a parabola to. */
 static void choose_scale(Island *g) {
   double stiffer = g->unseen && g->slope < 0 ? 1 - g->end_slope / (g->length * g->slope) : 1;
   bool slow = g->residual > SCALE_SLOW * g->residual_before && g->damping == 0;
@@ -317,6 +317,7 @@ static void forget_steps(Island *g) {
   g->steady = 0;
   g->longer = 1;
 }
+
 static void forget_smallest(Island *g) {
   g->smallest = g->smallest_before = INFINITY;
   forget_steps(g);

@@ -23,7 +23,7 @@ typedef enum OutcomeKind {
 /* How a stage ended. A step that meets anything but STAGE_DONE ends and leaves the state as it was. */
 typedef struct Outcome {
   OutcomeKind kind;
-  int body; /* STAGE_NOT_FINITE, STAGE_TOO_FAR: whose body, -1 if unknown */
+  int body; /* that is too far, or has a value that is not finite (-1: unknown) */
 } Outcome;
 
 static inline Outcome stage_done(void) { return (Outcome){STAGE_DONE, -1}; }

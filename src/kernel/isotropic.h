@@ -52,6 +52,21 @@ KERNEL void elastic_svd(Mat3 a, Mat3 *u, double s[3], Mat3 *v) {
   for (int i = 0; i < 3; i++) s[i] = dot(u->c[i], mat3_mul_vec(a, v->c[i]));
 }
 
+/* Neither nearly flat nor inverted: three similar stretches make the ratio 0.19. */
+KERNEL bool elastic_is_solid(Mat3 f) {
+  double square = mat3_dot(f, f);
+  return mat3_det(f) > 1e-3 * square * sqrt(square);
+}
+
+/* The rotation R of F = R S, S symmetric; if F inverts space, the stretch of least size is negative. */
+KERNEL Mat3 elastic_rotation(Mat3 f) {
+  if (elastic_is_solid(f)) return mat3_polar(f);
+  double s[3];
+  Mat3 u, v;
+  elastic_svd(f, &u, s, &v);
+  return mat3_mul(u, mat3_transpose(v));
+}
+
 /* The positive eigenvalue of a matrix whose other two are negative, by Newton's method on the characteristic polynomial
  * from an upper bound. */
 KERNEL double elastic_lone_eigenvalue(Mat3 d) {

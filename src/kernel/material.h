@@ -36,73 +36,106 @@ KERNEL double material_energy(int material, double mu, double lambda, Mat3 f) {
     double m = stable_mu(mu), l = stable_lambda(mu, lambda);
     return 0.5 * m * (trace - log1p(0.25 * trace)) - 0.75 * m * growth + 0.5 * l * growth * growth;
   }
-  double s[3], sum = 0.0;
-  Mat3 u, v;
-  elastic_svd(f, &u, s, &v);
-  for (int i = 0; i < 3; i++) sum += (s[i] - 1.0) * (s[i] - 1.0);
-  return mu * sum + 0.5 * lambda * growth * growth;
+  Mat3 strain = mat3_sub(f, elastic_rotation(f)); /* R (S - I) */
+  return mu * mat3_dot(strain, strain) + 0.5 * lambda * growth * growth;
+}
+
+/* Slopes of psi = g(|F|^2) + w(J), without the term -2 mu sum s_i of fixed corotated: dg/dF = first F, d2g has also
+ * coupling F F^T, p = w'(J), l = w''(J). */
+typedef struct MaterialSlopes {
+  double first, coupling, p, l;
+} MaterialSlopes;
+
+KERNEL MaterialSlopes material_slopes(int material, double mu, double lambda, Mat3 f) {
+  Mat3 c = elastic_strain(f);
+  if (material == MATERIAL_NEO_HOOKEAN) {
+    double j = mat3_det(f), log_j = elastic_log_volume(f, c);
+    MaterialSlopes slopes = {mu, 0.0, (lambda * log_j - mu) / j, (mu + lambda * (1.0 - log_j)) / (j * j)};
+    return slopes;
+  }
+  double growth = elastic_growth(f, c);
+  if (material == MATERIAL_STABLE_NEO_HOOKEAN) {
+    double m = stable_mu(mu), l = stable_lambda(mu, lambda), inverse = 1.0 / (mat3_trace(c) + 4.0);
+    MaterialSlopes slopes = {m * (1.0 - inverse), 2.0 * m * inverse * inverse, l * growth - 0.75 * m, l};
+    return slopes;
+  }
+  MaterialSlopes slopes = {2.0 * mu, 0.0, lambda * growth, lambda};
+  return slopes;
 }
 
 /* P, the first Piola-Kirchhoff stress. */
 KERNEL Mat3 material_gradient(int material, double mu, double lambda, Mat3 f) {
-  Mat3 c = elastic_strain(f), cofactor = mat3_cofactor(f);
-  if (material == MATERIAL_NEO_HOOKEAN) {
-    double p = lambda * elastic_log_volume(f, c) - mu;
-    return mat3_add(mat3_scale(mu, f), mat3_scale(p / mat3_det(f), cofactor));
-  }
-  double growth = elastic_growth(f, c);
-  if (material == MATERIAL_STABLE_NEO_HOOKEAN) {
-    double m = stable_mu(mu), p = stable_lambda(mu, lambda) * growth - 0.75 * m;
-    return mat3_add(mat3_scale(m * (1.0 - 1.0 / (mat3_trace(c) + 4.0)), f), mat3_scale(p, cofactor));
-  }
-  double s[3];
-  Mat3 u, v;
-  elastic_svd(f, &u, s, &v);
-  Mat3 turned = mat3_sub(f, mat3_mul(u, mat3_transpose(v)));
-  return mat3_add(mat3_scale(2.0 * mu, turned), mat3_scale(lambda * growth, cofactor));
+  MaterialSlopes e = material_slopes(material, mu, lambda, f);
+  Mat3 p = mat3_add(mat3_scale(e.first, f), mat3_scale(e.p, mat3_cofactor(f)));
+  return material == MATERIAL_FIXED_COROTATED ? mat3_sub(p, mat3_scale(2.0 * mu, elastic_rotation(f))) : p;
 }
 
-KERNEL ElasticModes material_modes_neo_hookean(double mu, double lambda, double log_j, const double s[3]) {
-  ElasticModes e;
-  double d[3][3];
-  for (int k = 0; k < 3; k++) {
-    int i = (k + 1) % 3, j = (k + 2) % 3;
-    double p = (mu - lambda * log_j) / (s[i] * s[j]);
-    e.shear[k] = mu + p;
-    e.twist[k] = mu - p;
-    d[k][k] = mu + (mu + lambda * (1.0 - log_j)) / (s[k] * s[k]);
-    d[i][j] = d[j][i] = lambda / (s[i] * s[j]);
-  }
-  e.stretch = mat3(vec3_from(d[0]), vec3_from(d[1]), vec3_from(d[2]));
-  return e;
+/* ---- The exact Hessian ---- */
+
+/* d2psi of F = ... + x b^T + y c^T + ... is the 3x3 matrix
+ *   first (b.c) I + coupling Fb Fc^T + l Kb Kc^T + p [F (c x b)]x,     K the cofactor matrix of F,
+ * and of fixed corotated also [Rb]x T [Rc]x, T = 2 mu R (tr S I - S)^-1 R^T, F = R S: a rotation that turns by w takes
+ * (tr S I - S) w = the skew part of R^T dF. */
+typedef struct MaterialPoint {
+  MaterialSlopes slopes;
+  Mat3 f, cofactor;
+  bool turns; /* of fixed corotated */
+  Mat3 rotation, turning;
+} MaterialPoint;
+
+/* False if F is that of fixed corotated and nearly flat or inverted: its modes have the Hessian. */
+KERNEL bool material_at(int material, double mu, double lambda, Mat3 f, MaterialPoint *at) {
+  at->slopes = material_slopes(material, mu, lambda, f);
+  at->f = f;
+  at->cofactor = mat3_cofactor(f);
+  at->turns = material == MATERIAL_FIXED_COROTATED;
+  at->rotation = at->turning = mat3_zero();
+  if (!at->turns) return true;
+  if (!elastic_is_solid(f)) return false;
+  at->rotation = mat3_polar(f);
+  Mat3 stretch = mat3_mul(f, mat3_transpose(at->rotation)); /* R S R^T */
+  Mat3 sums = mat3_sub(mat3_scale(mat3_trace(stretch), mat3_identity()), stretch);
+  at->turning = mat3_scale(2.0 * mu / mat3_det(sums), mat3_cofactor(sums));
+  return true;
 }
 
-/* Of an energy g(s) + w(J): p = w'(J), l = w''(J). first: dg/ds_i over s_i if that is the same for all three; coupling:
- * the coefficient that couples the stretches in g. */
-KERNEL ElasticModes material_modes_volume(double first, double coupling, double p, double l, const double s[3]) {
-  ElasticModes e;
-  double d[3][3];
-  for (int k = 0; k < 3; k++) {
-    int i = (k + 1) % 3, j = (k + 2) % 3;
-    e.shear[k] = first - p * s[k];
-    e.twist[k] = first + p * s[k];
-    d[k][k] = first + coupling * s[k] * s[k] + l * (s[i] * s[j]) * (s[i] * s[j]);
-    d[i][j] = d[j][i] = coupling * s[i] * s[j] + l * (s[j] * s[k]) * (s[i] * s[k]) + p * s[k];
-  }
-  e.stretch = mat3(vec3_from(d[0]), vec3_from(d[1]), vec3_from(d[2]));
-  return e;
+/* What a node of gradient b has in all of its blocks. */
+typedef struct MaterialNode {
+  Vec3 b, moved, face, turned; /* b, F b, K b, R b */
+} MaterialNode;
+
+KERNEL MaterialNode material_node(const MaterialPoint *at, Vec3 b) {
+  MaterialNode n = {b, mat3_mul_vec(at->f, b), mat3_mul_vec(at->cofactor, b), vec3(0, 0, 0)};
+  if (at->turns) n.turned = mat3_mul_vec(at->rotation, b);
+  return n;
 }
+
+/* Of two nodes: rows of b, columns of c. */
+KERNEL Mat3 material_block(const MaterialPoint *at, const MaterialNode *b, const MaterialNode *c) {
+  const MaterialSlopes *e = &at->slopes;
+  Mat3 h = mat3_skew(scale(e->p, mat3_mul_vec(at->f, cross(c->b, b->b))));
+  h = mat3_add(h, mat3_scale(e->l, mat3_outer(b->face, c->face)));
+  h = mat3_add(h, mat3_scale(e->coupling, mat3_outer(b->moved, c->moved)));
+  h = mat3_add(h, mat3_scale(e->first * dot(b->b, c->b), mat3_identity()));
+  if (!at->turns) return h;
+  return mat3_add(h, mat3_mul(mat3_skew(b->turned), mat3_mul(at->turning, mat3_skew(c->turned))));
+}
+
+/* ---- The nearest positive semidefinite Hessian ---- */
 
 KERNEL ElasticModes material_modes(int material, double mu, double lambda, Mat3 f, const double s[3]) {
-  Mat3 c = elastic_strain(f);
-  if (material == MATERIAL_NEO_HOOKEAN) return material_modes_neo_hookean(mu, lambda, elastic_log_volume(f, c), s);
-  double growth = elastic_growth(f, c);
-  if (material == MATERIAL_STABLE_NEO_HOOKEAN) {
-    double m = stable_mu(mu), l = stable_lambda(mu, lambda), inverse = 1.0 / (mat3_trace(c) + 4.0);
-    return material_modes_volume(m * (1.0 - inverse), 2.0 * m * inverse * inverse, l * growth - 0.75 * m, l, s);
+  const MaterialSlopes slopes = material_slopes(material, mu, lambda, f);
+  ElasticModes e;
+  double d[3][3];
+  for (int k = 0; k < 3; k++) {
+    int i = (k + 1) % 3, j = (k + 2) % 3;
+    e.shear[k] = slopes.first - slopes.p * s[k];
+    e.twist[k] = slopes.first + slopes.p * s[k];
+    d[k][k] = slopes.first + slopes.coupling * s[k] * s[k] + slopes.l * (s[i] * s[j]) * (s[i] * s[j]);
+    d[i][j] = d[j][i] = slopes.coupling * s[i] * s[j] + slopes.l * (s[j] * s[k]) * (s[i] * s[k]) + slopes.p * s[k];
   }
-  ElasticModes e = material_modes_volume(2.0 * mu, 0.0, lambda * growth, lambda, s);
-  for (int k = 0; k < 3; k++) { /* the rotation follows a twist */
+  e.stretch = mat3(vec3_from(d[0]), vec3_from(d[1]), vec3_from(d[2]));
+  for (int k = 0; k < 3 && material == MATERIAL_FIXED_COROTATED; k++) { /* the rotation follows a twist */
     double sum = s[(k + 1) % 3] + s[(k + 2) % 3];
     e.twist[k] -= 4.0 * mu / (fabs(sum) > 1e-12 ? sum : 1e-12);
   }

@@ -45,22 +45,37 @@ KERNEL void tet_gradient(int material, double mu, double lambda, const TetRest *
   g[0] = neg(add(g[1], add(g[2], g[3])));
 }
 
+KERNEL void tet_put_block(double volume, Mat3 block, int i, int j, double out[144]) {
+  for (int c = 0; c < 3; c++)
+    for (int r = 0; r < 3; r++) {
+      double value = volume * component(block.c[c], r);
+      out[12 * (3 * j + c) + 3 * i + r] = out[12 * (3 * i + r) + 3 * j + c] = value;
+    }
+}
+
+KERNEL void tet_hessian_of_modes(int material, double mu, double lambda, const TetRest *rest, Mat3 f, bool project,
+                                 double out[144]) {
+  Mat3 u, v;
+  Vec3 b[4]; /* V^T b_i */
+  ElasticModes e = material_decompose(material, mu, lambda, f, project, &u, &v);
+  for (int i = 0; i < 4; i++) b[i] = mat3_tmul_vec(v, rest->b[i]);
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j <= i; j++) tet_put_block(rest->volume, elastic_modes_block(&e, u, b[i], b[j]), i, j, out);
+}
+
 /* Column-major 12x12, block (i, j) at rows 3 i, columns 3 j; positive semidefinite if project. */
 KERNEL void tet_hessian(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], bool project,
                         double out[144]) {
-  Mat3 u, v;
-  Vec3 b[4]; /* V^T b_i */
-  ElasticModes e = material_decompose(material, mu, lambda, tet_map(rest, x), project, &u, &v);
-  for (int i = 0; i < 4; i++) b[i] = mat3_tmul_vec(v, rest->b[i]);
+  Mat3 f = tet_map(rest, x);
+  MaterialPoint at;
+  if (project || !material_at(material, mu, lambda, f, &at)) {
+    tet_hessian_of_modes(material, mu, lambda, rest, f, project, out);
+    return;
+  }
+  MaterialNode node[4];
+  for (int i = 0; i < 4; i++) node[i] = material_node(&at, rest->b[i]);
   for (int i = 0; i < 4; i++)
-    for (int j = 0; j <= i; j++) {
-      Mat3 block = mat3_scale(rest->volume, elastic_modes_block(&e, u, b[i], b[j]));
-      for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) {
-          double value = component(block.c[c], r);
-          out[12 * (3 * j + c) + 3 * i + r] = out[12 * (3 * i + r) + 3 * j + c] = value;
-        }
-    }
+    for (int j = 0; j <= i; j++) tet_put_block(rest->volume, material_block(&at, &node[i], &node[j]), i, j, out);
 }
 
 /* ---- The largest step that does not invert the tetrahedron ---- */

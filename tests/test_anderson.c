@@ -1,5 +1,5 @@
 /* Anderson's acceleration: linear problems, dependent differences, entries without weight, more steps than it
- * stores. */
+ * stores, rounding errors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -144,9 +144,27 @@ static void test_ring(void **state) {
   anderson_destroy(&a);
 }
 
+/* A part of the residual that nothing changes, and rounding errors: they are not extrapolated. */
+static void test_noise(void **state) {
+  (void)state;
+  Draw d = {7};
+  Anderson a;
+  double x[2] = {0}, worst = 0;
+  assert_true(anderson_init(&a, 2));
+  anderson_begin(&a);
+  for (int step = 0; step < 12; step++) {
+    double r[2] = {1 - x[0] + draw(&d, -1e-13, 1e-13), 5e-9 + draw(&d, -1e-13, 1e-13)};
+    anderson_step(&a, x, r);
+    worst = fmax(worst, fmax(fabs(x[0] - 1), fabs(x[1])));
+  }
+  if (!(worst < 1e-7)) /* twelve steps of 5e-9 */
+    fail_msg("off by %g", worst);
+  anderson_destroy(&a);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear), cmocka_unit_test(test_dependent),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear),    cmocka_unit_test(test_dependent),
                                      cmocka_unit_test(test_followers), cmocka_unit_test(test_begin),
-                                     cmocka_unit_test(test_ring)};
+                                     cmocka_unit_test(test_ring),      cmocka_unit_test(test_noise)};
   return cmocka_run_group_tests_name("anderson", tests, NULL, NULL);
 }

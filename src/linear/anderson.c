@@ -7,6 +7,7 @@
 #include "base/base.h"
 
 static const double dependent = 1e-8; /* a difference whose part that is new is smaller is left out */
+static const double faint = 1e-3;     /* [|r|] a shorter difference is left out: it may be rounding errors alone */
 
 bool anderson_init(Anderson *a, int size) {
   size_t n = (size_t)size;
@@ -59,13 +60,17 @@ static void store(Anderson *a, const double *x, const double *r) {
 }
 
 /* Solves the least squares problem min |r - sum g_j dr_j| by its normal equations, scaled to a unit diagonal, with
- * dependent columns left out. Returns the number of differences. */
+ * faint and dependent columns left out. Returns the number of differences. */
 static int solve(const Anderson *a, const double *r, double g[ANDERSON_DEPTH]) {
   double m[ANDERSON_DEPTH][ANDERSON_DEPTH], b[ANDERSON_DEPTH], size[ANDERSON_DEPTH];
   bool used[ANDERSON_DEPTH];
   int n = a->count;
   size_t length = (size_t)a->size;
-  for (int i = 0; i < n; i++) size[i] = sqrt(product(a, a->dr + (size_t)i * length, a->dr + (size_t)i * length));
+  double shortest = faint * sqrt(product(a, r, r));
+  for (int i = 0; i < n; i++) {
+    size[i] = sqrt(product(a, a->dr + (size_t)i * length, a->dr + (size_t)i * length));
+    if (size[i] < shortest) size[i] = 0;
+  }
   for (int i = 0; i < n; i++) {
     b[i] = size[i] > 0 ? product(a, a->dr + (size_t)i * length, r) / size[i] : 0;
     for (int j = 0; j <= i; j++)

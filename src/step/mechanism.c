@@ -93,8 +93,9 @@ static bool allocate(JointedFlight *f, const Model *m, int count) {
   f->row_force = mem_zeroed(rows, sizeof(double));
   f->x = mem_zeroed(numbers, sizeof(double));
   f->change = mem_zeroed(numbers, sizeof(double));
+  f->best = mem_zeroed(numbers, sizeof(double));
   good = good && f->index && f->base && f->flight && f->load && f->left && f->first_left && f->against && f->pushed;
-  return good && f->row && f->row_force && f->x && f->change;
+  return good && f->row && f->row_force && f->x && f->change && f->best;
 }
 
 bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSystem *system, void *system_self) {
@@ -119,10 +120,10 @@ bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSyst
 }
 
 void mechanism_destroy(JointedFlight *f) {
-  void *array[] = {f->block,   f->index,     f->mechanism, f->size,      f->live,      f->factored, f->open,
-                   f->left,    f->x,         f->change,    f->base,      f->flight,    f->from,     f->pose,
-                   f->move,    f->metric_at, f->force,     f->row,       f->row_force, f->least,    f->scripted,
-                   f->against, f->pushed,    f->load,      f->first_left};
+  void *array[] = {f->block,   f->index,     f->mechanism, f->size,       f->live,      f->factored, f->open,
+                   f->left,    f->x,         f->change,    f->base,       f->flight,    f->from,     f->pose,
+                   f->move,    f->metric_at, f->force,     f->row,        f->row_force, f->least,    f->scripted,
+                   f->against, f->pushed,    f->load,      f->first_left, f->best};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   anderson_destroy(&f->anderson);
   memset(f, 0, sizeof *f);

@@ -43,6 +43,7 @@ typedef struct JointedFlight {
   double *against;    /* of the first block: product of the last half kicks and the changes that the solve made */
   double *pushed;     /* of the first block: product of the changes with themselves */
   double *x, *change; /* impulses of the joints on each block, then of each row along itself; their last correction */
+  double *best;       /* the impulses that violate the joints least */
   Anderson anderson;
   Flight *base, *flight;    /* without and with the impulses */
   Affine *from, *pose;      /* poses at the start and at the end of the flight, then rates */

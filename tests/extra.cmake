@@ -24,6 +24,8 @@ if(NOT ABD_SANITIZE)
     set_tests_properties(fixtures_100 PROPERTIES LABELS long TIMEOUT 3600)
     add_test(NAME standing COMMAND ${CMAKE_CURRENT_LIST_DIR}/standing.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>
              card-house-3 card-house-10 arch)
+    add_test(NAME gallery_steps COMMAND ${CMAKE_CURRENT_LIST_DIR}/gallery_steps.sh $<TARGET_FILE:abd> 60)
+    set_tests_properties(gallery_steps PROPERTIES LABELS long)
     add_test(NAME validation COMMAND ${CMAKE_CURRENT_LIST_DIR}/validation.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)
     set_tests_properties(validation PROPERTIES SKIP_RETURN_CODE 77)
   endif()

@@ -13,6 +13,145 @@
 
 #include "linear/block_kernel.h"
 
+/* ---- the middle of the longest path ---- */
+
+/* A path from the middle of the longest one up to the root is reversed. A column's blocks are in rows of its ancestors,
+ * so all blocks of the path's columns are between them. The columns of the factor's graph that are left when the others
+ * are eliminated form a chordal graph, and a search that always visits a column with the most visited neighbours ends
+ * with one that can be eliminated first without fill (Tarjan and Yannakakis). It starts at the middle, so that this is
+ * eliminated last. */
+typedef struct Path {
+  const BlockPattern *pattern;
+  int count;
+  int *column; /* from the middle to the root */
+  int *place;  /* by column: index in `column`, or -1 */
+  int *weight; /* by index: visited neighbours, or -1 if it is visited itself */
+  int *head;   /* by weight: first of a list of indices, or -1 */
+  int *next, *before;
+  int top; /* no list of a higher weight has indices */
+} Path;
+
+static const double center_cost = 2e7, center_share = 1.0 / 16; /* [flops] smaller factors and shorter paths stay */
+static const double center_column = 3e3;                        /* of a column besides its flops */
+static const double center_gain = 0.85; /* of the path's length: a longer tree is not worth a new pattern */
+
+/* Cost of a column on a path: its last update, its factorisation and its division. */
+static double path_cost(const BlockPattern *p, int c) {
+  double s = p->size[c], below = 0;
+  for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) below += p->size[p->block_row[b]];
+  return s * s * s / 3 + 3 * s * s * below + center_column;
+}
+
+/* The longest paths of a tree, by column: cost of the longest one below it and its own; of the longest one below it
+ * through another child; the next column of the former, or -1. */
+typedef struct Lengths {
+  double *length, *arm;
+  int *child;
+} Lengths;
+
+/* Returns the upper end of the longest path. */
+static int find_lengths(const BlockPattern *p, Lengths *l) {
+  int root = 0;
+  for (int c = 0; c < p->n; c++) l->length[c] = l->arm[c] = 0, l->child[c] = -1;
+  for (int c = 0; c < p->n; c++) {
+    int up = p->parent[c];
+    l->length[c] += path_cost(p, c);
+    if (l->length[c] > l->length[root]) root = c;
+    if (up == -1) continue;
+    if (l->length[c] > l->length[up]) l->arm[up] = l->length[up], l->length[up] = l->length[c], l->child[up] = c;
+    else if (l->length[c] > l->arm[up]) l->arm[up] = l->length[c];
+  }
+  return root;
+}
+
+/* The column of the longest path that makes the shortest tree as its root, or -1 if that is hardly shorter. The paths
+ * that end above it get longer. */
+static int find_middle(const BlockPattern *p, Lengths *l) {
+  int root = find_lengths(p, l), middle = -1;
+  double cost = p->flops + center_column * p->n, above = 0, least = center_gain * l->length[root];
+  if (cost < center_cost || l->length[root] < center_share * cost) return -1;
+  for (int c = root; c != -1; c = l->child[c]) {
+    double own = path_cost(p, c), height = fmax(l->length[c], above + own);
+    if (height < least) least = height, middle = c;
+    above = own + fmax(above, l->arm[c]);
+  }
+  return middle;
+}
+
+static void put_in_list(Path *path, int i, int weight) {
+  path->weight[i] = weight;
+  path->before[i] = -1;
+  path->next[i] = path->head[weight];
+  if (path->next[i] != -1) path->before[path->next[i]] = i;
+  path->head[weight] = i;
+  if (weight > path->top) path->top = weight;
+}
+
+static void take_from_list(Path *path, int i) {
+  if (path->before[i] != -1) path->next[path->before[i]] = path->next[i];
+  else path->head[path->weight[i]] = path->next[i];
+  if (path->next[i] != -1) path->before[path->next[i]] = path->before[i];
+}
+
+static void add_weight(Path *path, int column) {
+  int i = path->place[column];
+  if (i < 0 || path->weight[i] < 0) return;
+  take_from_list(path, i);
+  put_in_list(path, i, path->weight[i] + 1);
+}
+
+/* Visits the next column and returns its index. */
+static int visit_next(Path *path) {
+  const BlockPattern *p = path->pattern;
+  while (path->head[path->top] == -1) path->top--;
+  int i = path->head[path->top], c = path->column[i];
+  take_from_list(path, i);
+  path->weight[i] = -1;
+  for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) add_weight(path, p->block_row[b]);
+  for (int e = p->row_at[c]; e < p->row_at[c + 1]; e++) add_weight(path, p->row_column[e]);
+  return i;
+}
+
+/* number: new number of each column. The others keep their order and come first. */
+static void number_columns(Path *path, int *number) {
+  int n = path->pattern->n, others = 0;
+  for (int c = 0; c < n; c++)
+    if (path->place[c] < 0) number[c] = others++;
+  for (int i = 0; i <= path->count; i++) path->head[i] = -1;
+  for (int i = path->count - 1; i >= 0; i--) put_in_list(path, i, 0);
+  for (int k = 0; k < path->count; k++) number[path->column[visit_next(path)]] = n - 1 - k;
+}
+
+bool block_order_center(BlockOrder *order, const BlockPattern *p, bool *moved) {
+  size_t n = (size_t)p->n;
+  double *length = mem_alloc(n + 1, 2 * sizeof(double) + 7 * sizeof(int));
+  *moved = false;
+  if (!length) return false;
+  int *word = (int *)(length + 2 * (n + 1)), *number = word;
+  Path path = {p,
+               0,
+               word + n + 1,
+               word + 2 * (n + 1),
+               word + 3 * (n + 1),
+               word + 4 * (n + 1),
+               word + 5 * (n + 1),
+               word + 6 * (n + 1),
+               0};
+  int middle = p->n ? find_middle(p, &(Lengths){length, length + n + 1, number}) : -1;
+  for (int c = 0; c < p->n; c++) path.place[c] = -1;
+  for (int c = middle; c != -1; c = p->parent[c]) {
+    path.place[c] = path.count;
+    path.column[path.count++] = c;
+  }
+  if (path.count > 1) {
+    number_columns(&path, number);
+    for (int i = 0; i < p->given_count; i++) order->column_of[i] = number[p->column_of[i]];
+    *moved = true;
+  }
+  mem_free(length);
+  return true;
+}
+
 void block_order_free(BlockOrder *order) {
   mem_free(order->column_of);
   memset(order, 0, sizeof *order);

@@ -37,9 +37,10 @@ static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method, b
   if (!block_order_find(&plan->order, &ordered, method) ||
       !block_pattern_build(&plan->pattern, shape, &plan->order, true, plan->threads))
     return false;
-  if (merge && !(block_order_merge(&plan->order, &plan->pattern) &&
-                 block_pattern_build(&plan->pattern, shape, &plan->order, true, plan->threads)))
-    return false;
+  bool again = merge;
+  if (merge && !block_order_merge(&plan->order, &plan->pattern)) return false;
+  if (!merge && !shape->last && !block_order_center(&plan->order, &plan->pattern, &again)) return false;
+  if (again && !block_pattern_build(&plan->pattern, shape, &plan->order, true, plan->threads)) return false;
   plan->ends = !merge && (last || !shape->last);
   plan->at_end = last ? count_last(shape) : 0;
   plan->flops = plan->pattern.flops;

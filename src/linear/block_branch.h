@@ -13,7 +13,8 @@ typedef struct BlockBranches {
   BlockTask *branch; /* neighbouring small ones are joined */
   int *trunk;        /* columns, descending */
   int branch_count, trunk_count;
-  bool found;         /* they belong to the pattern */
+  bool found;         /* they belong to the pattern, */
+  int parts;          /* cut into branches of at most one of so many parts of the values */
   double trunk_share; /* of the values */
   int branch_capacity, trunk_capacity;
 } BlockBranches;

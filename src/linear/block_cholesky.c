@@ -352,23 +352,6 @@ static void apply_factor(void *context, double *x) {
   solve_backward(solver, &factor, x);
 }
 
-/* False if the matrix is not positive definite. A NaN in the matrix makes all of x NaN. */
-static bool solve_by_iterations(BlockCholesky *solver, double *x) {
-  const BlockPattern *p = &solver->plan.pattern;
-  BlockPcg pcg = {.pattern = p,
-                  .values = solver->matrix,
-                  .precondition = apply_factor,
-                  .context = solver,
-                  .work = x + p->unknown_count,
-                  .tolerance = PCG_TOLERANCE,
-                  .max_iterations = PCG_ITERATIONS,
-                  .threads = solver->threads,
-                  .interrupt = solver->interrupt};
-  PcgResult result = block_pcg_solve(&pcg, x);
-  solver->iterations = result.iterations;
-  return !result.indefinite;
-}
-
 /* The caller's vectors, and the work vector in L's order. */
 typedef struct Transfer {
   const BlockCholesky *solver;
@@ -397,30 +380,51 @@ static void copy_out(void *context, int first, int last, int index) {
     memcpy(t->to + p->caller_at[i], work_of(t->solver, i), (size_t)p->given_size[i] * sizeof(double));
 }
 
-bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x) {
+/* False if the matrix is not positive definite. A NaN in the matrix makes all of x NaN. */
+static bool solve_by_iterations(BlockCholesky *solver, const double *b, double *x) {
   const BlockPattern *p = &solver->plan.pattern;
   Transfer transfer = {solver, b, x};
-  bool definite = true;
+  BlockPcg pcg = {.pattern = p,
+                  .values = solver->matrix,
+                  .precondition = apply_factor,
+                  .context = solver,
+                  .work = solver->work + p->unknown_count,
+                  .tolerance = PCG_TOLERANCE,
+                  .max_iterations = PCG_ITERATIONS,
+                  .threads = solver->threads,
+                  .interrupt = solver->interrupt};
+  parallel_chunks(solver->threads, p->given_count, BLOCKS_AT_ONCE, copy_in, &transfer);
+  PcgResult result = block_pcg_solve(&pcg, solver->work);
+  parallel_chunks(solver->threads, p->given_count, BLOCKS_AT_ONCE, copy_out, &transfer);
+  solver->iterations = result.iterations;
+  return !result.indefinite;
+}
+
+bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x) {
+  const BlockPattern *p = &solver->plan.pattern;
   if (solver->cholmod && cholmod_factor_ready(solver->cholmod)) {
     cholmod_factor_solve(solver->cholmod, p->unknown_count, b, x);
     return true;
   }
-  parallel_chunks(solver->threads, p->given_count, BLOCKS_AT_ONCE, copy_in, &transfer);
   solver->iterations = 0;
-  if (solver->matrix) definite = solve_by_iterations(solver, solver->work);
-  else if (p->n) apply_factor(solver, solver->work);
-  parallel_chunks(solver->threads, p->given_count, BLOCKS_AT_ONCE, copy_out, &transfer);
-  return definite;
+  solver->forward = false;
+  if (!p->n) return true;
+  if (solver->matrix) return solve_by_iterations(solver, b, x);
+  BlockFactor factor = factor_of(solver);
+  factor.right = b;
+  factor.solution = x;
+  solve_forward(solver, &factor, solver->work);
+  solve_backward(solver, &factor, solver->work);
+  return true;
 }
 
 bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x) {
   if (!solver->forward) return block_cholesky_solve(solver, b, x);
   BlockFactor factor = factor_of(solver);
-  Transfer transfer = {solver, b, x};
+  factor.solution = x;
   solver->iterations = 0;
   solver->forward = false;
   solve_backward(solver, &factor, solver->work);
-  parallel_chunks(solver->threads, factor.pattern->given_count, BLOCKS_AT_ONCE, copy_out, &transfer);
   return true;
 }
 
@@ -541,7 +545,7 @@ void block_cholesky_solve_first(BlockCholesky *solver, const BlockSubset *s, con
   }
   BlockFactor factor = factor_of(solver);
   if (!solver->forward && p->n) {
-    parallel_chunks(solver->threads, p->given_count, BLOCKS_AT_ONCE, copy_in, &(Transfer){solver, b, NULL});
+    factor.right = b;
     solve_forward(solver, &factor, solver->work);
   }
   solver->forward = false;
@@ -566,8 +570,8 @@ void block_cholesky_solve_last(BlockCholesky *solver, const BlockSubset *s, cons
   put_subset(solver, s, g);
   block_factor_forward_columns(&factor, s->column, s->column_count, solver->work);
   keep_forward(solver, s, true);
+  factor.solution = x;
   solve_backward(solver, &factor, solver->work);
-  parallel_chunks(solver->threads, p->given_count, BLOCKS_AT_ONCE, copy_out, &(Transfer){solver, NULL, x});
 }
 
 int64_t block_cholesky_factor_blocks(const BlockCholesky *solver) { return solver->plan.pattern.block_count; }

@@ -46,12 +46,21 @@ static bool has_block(const BlockPattern *p, int j, int row, int b) {
   return b >= p->column_at[j] && b < p->column_at[j + 1] && p->block_row[b] == row;
 }
 
-/* The caller's right-hand side of column j. */
-static void take_right(const BlockFactor *f, int j) {
+/* The caller's right-hand side of column j, and its solution. */
+static void take_right(const BlockFactor *f, int j, double *x) {
   const BlockPattern *p = f->pattern;
   for (int e = p->member_at[j]; f->right && e < p->member_at[j + 1]; e++) {
     int block = p->member[e];
-    memcpy(f->forward + p->unknown_at[j] + p->offset[block], f->right + p->caller_at[block],
+    memcpy(x + p->unknown_at[j] + p->offset[block], f->right + p->caller_at[block],
+           (size_t)p->given_size[block] * sizeof(double));
+  }
+}
+
+static void give_solution(const BlockFactor *f, int j, const double *x) {
+  const BlockPattern *p = f->pattern;
+  for (int e = p->member_at[j]; f->solution && e < p->member_at[j + 1]; e++) {
+    int block = p->member[e];
+    memcpy(f->solution + p->caller_at[block], x + p->unknown_at[j] + p->offset[block],
            (size_t)p->given_size[block] * sizeof(double));
   }
 }
@@ -86,7 +95,7 @@ static int factor_column(const BlockFactor *f, int j, int first, BlockWorker *wo
   int s = p->size[j];
   double scale[BLOCK_MAX];
   if (f->fill) block_factor_fill(f, j);
-  take_right(f, j);
+  take_right(f, j, f->forward);
   find_scales(p, j, diagonal, scale);
   update_column(f, j, first, worker, map);
   if (interrupted(f->interrupt)) return -1;
@@ -161,6 +170,7 @@ static void divide_lower(const Solve *solve, int j) {
 static void solve_forward(void *context, const BlockTask *task, BlockWorker *worker) {
   const Solve *solve = context;
   bool closed = solve->factor->pattern->first_descendant[task->last] >= task->first;
+  for (int j = task->first; j <= task->last; j++) take_right(solve->factor, j, solve->x);
   for (int j = task->first; j <= task->last && !interrupted(solve->factor->interrupt); j++) {
     if (!closed) gather_row(solve, j, task->first, worker);
     divide_lower(solve, j);
@@ -179,6 +189,7 @@ static void solve_column_backward(const Solve *solve, int c, int last, BlockWork
     subtract_transpose_times(solve->x + at, f->values + p->block_at[b], solve->x + p->unknown_at[row], p->size[row], s);
   }
   solve_upper(solve->x + at, f->values + p->block_at[p->column_at[c]], f->inverse + at, s);
+  give_solution(f, c, solve->x);
 }
 
 static void solve_backward(void *context, const BlockTask *task, BlockWorker *worker) {

@@ -21,8 +21,9 @@ typedef struct BlockFactor {
   Interrupt *interrupt;
   BlockFill *fill; /* sets the values of each column of A just before it is factored; NULL = they are set */
   void *fill_context;
-  const double *right; /* in the caller's order; NULL: none */
+  const double *right; /* in the caller's order; NULL: none, or x has it */
   double *forward;     /* L^-1 right, computed with L: each block of L is used while it is in the cache */
+  double *solution;    /* in the caller's order, may be `right`; NULL: none */
 } BlockFactor;
 
 BlockColumn block_column(const BlockPattern *pattern, int column);
@@ -32,7 +33,8 @@ void block_factor_fill(const BlockFactor *factor, int column);
 /* maps: n numbers for each thread, zero if the pattern is an incomplete factor's. Returns the number of raised pivots,
  * -1 if there is a NaN or it was interrupted. */
 int block_factor_compute(const BlockFactor *factor, int threads, int *maps);
-/* x = L^-1 x, then x = L^-T x, in L's order; no solution if it was interrupted. */
+/* x = L^-1 x, or L^-1 right, then x = L^-T x, in L's order, and also in `solution`: a column is copied by the thread
+ * that computes it. No solution if it was interrupted. */
 void block_factor_forward(const BlockFactor *factor, int threads, double *x);
 void block_factor_backward(const BlockFactor *factor, int threads, double *x);
 /* The same, of which threads share the branches. */

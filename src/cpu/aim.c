@@ -59,6 +59,17 @@ static void retract_task(Cpu *cpu, int i) {
   find_slopes(w, i, cpu->body_part[i]);
 }
 
+static void retract_and_look(Cpu *cpu, int i) {
+  retract_task(cpu, i);
+  look_task(cpu, i);
+}
+
+/* Are directions final when they are retracted? Joints are closed later, and a process gets some from others. */
+static bool looks_at_once(const Cpu *cpu) {
+  const Model *m = cpu->model;
+  return !m->soft_count && !m->joint_count && !m->linkage.linked_count && !cpu->domain;
+}
+
 /* The same with the solution of bend_solve. */
 static void bend_task(Cpu *cpu, int i) {
   Work *w = &cpu->work;
@@ -135,7 +146,10 @@ static Outcome close_and_sum(Cpu *cpu, bool changed) {
 static Outcome aim_along_newton(Cpu *cpu) {
   if (!reserve_partials(cpu, cpu->islands->member.chunk_count)) return stage_from(false);
   judge_retraction(cpu);
-  for_bodies(cpu, retract_task, slope_chunk);
+  bool looks = looks_at_once(cpu);
+  if (looks && !cpu->looked) look_begin(cpu);
+  for_bodies(cpu, looks ? retract_and_look : retract_task, slope_chunk);
+  cpu->looked = looks;
   bool bent = false;
   Outcome outcome = close_and_sum(cpu, false);
   if (!stage_failed(outcome)) outcome = bend_solve(cpu, &bent);

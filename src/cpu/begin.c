@@ -236,6 +236,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
                               0};
   if (cpu->broken_off) pairs_drop_cache(&cpu->pairs); /* lists may be incomplete */
   cpu->broken_off = true;
+  cpu->looked = false;
   system_begin(&cpu->system);
   parallel_for(cpu->threads, m->joint_count, 16, refer_task, cpu);
   outcome = set_targets(cpu);

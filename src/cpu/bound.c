@@ -38,14 +38,14 @@ static void aim_task(Cpu *cpu, int i) {
 }
 
 /* All three in one pass, if no body is soft: a soft body's box needs all of its vertices. */
-static void look_task(Cpu *cpu, int i) {
+void look_task(Cpu *cpu, int i) {
   ahead_task(cpu, i);
   aim_task(cpu, i);
   widen_task(cpu, i);
 }
 
 /* Of the own bodies of a process alone. */
-static void clear_left(Cpu *cpu) {
+void look_begin(Cpu *cpu) {
   const Broad *b = &cpu->broad;
   if (!cpu->domain) memset(cpu->left, 0, (size_t)cpu->model->body_count * sizeof *cpu->left);
   for (int k = 0; cpu->domain && k < b->own_count; k++) cpu->left[b->own_body[k]] = false;
@@ -53,7 +53,7 @@ static void clear_left(Cpu *cpu) {
 
 static void look_ahead(Cpu *cpu) {
   const Model *m = cpu->model;
-  clear_left(cpu);
+  look_begin(cpu);
   if (m->soft_count == 0) {
     for_bodies(cpu, look_task, NULL);
   } else {
@@ -90,7 +90,8 @@ static void aim_halo(void *context, int i) { aim_task(context, i); }
 static Outcome find_new_pairs(Cpu *cpu, int *added) {
   bool any;
   *added = 0;
-  look_ahead(cpu);
+  if (!cpu->looked) look_ahead(cpu);
+  cpu->looked = false;
   Outcome outcome = any_left(cpu, &any);
   if (stage_failed(outcome) || !any) return outcome;
   outcome = reach_pairs(cpu, true, added);

@@ -54,7 +54,8 @@ typedef struct Cpu {
   unsigned char *soft_part_share; /* see soft_sum.c */
   int soft_part_count;
   Broad broad;
-  bool *left; /* per body: its direction leaves its box */
+  bool *left;  /* per body: its direction leaves its box */
+  bool looked; /* so for the directions of all islands since the last bound */
   Pairs pairs;
   int *pair_of;             /* scratch: island of each pair, then body of each side */
   unsigned char *pair_acts; /* per pair: it has contacts or friction */
@@ -183,6 +184,10 @@ bool reserve_pair_parts(Cpu *cpu); /* one for each pair */
  * islands' members after its bodies; may be NULL. */
 typedef void BodyTask(Cpu *cpu, int body);
 void for_bodies(Cpu *cpu, BodyTask *task, ParallelBody *chunk);
+/* bound.c: looks ahead along the direction of a stiff body: its path length and its box, which may have to grow.
+ * look_begin: before the first one. */
+BodyTask look_task;
+void look_begin(Cpu *cpu);
 /* Runs task for all of `count` blocks that this process needs at the start of a step: the own and those that do not
  * move; or for the halo. */
 void for_known(Cpu *cpu, int count, ParallelBody *task);

@@ -187,9 +187,9 @@ static Outcome correct_step(Cpu *cpu) {
   cpu->corrects = true;
   Outcome outcome = d ? d->solve(d->self, cpu, 0, &raised) : stage_done();
   cpu->corrects = false;
-  if (!d) system_solve(&cpu->system);
   if (stage_failed(outcome)) return outcome;
-  parallel_for(cpu->threads, cpu->active_count, 64, correct_task, cpu);
+  if (d) parallel_for(cpu->threads, cpu->active_count, 64, correct_task, cpu);
+  else system_solve_then(&cpu->system, cpu->threads, cpu->active_count, correct_task, cpu);
   return stage_poll(cpu->model);
 }
 

@@ -364,13 +364,14 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   if (fills_columns(m)) pivots = system_begin_solve(&cpu->system, cpu->threads, fill_column, cpu);
   else if (!add_and_factor(cpu, &pivots)) return stage_from(false);
   *raised = pivots > 0;
-  if (!d && pivots >= 0 && !system_finish_solve(&cpu->system)) *raised = true;
+  if (!d && pivots >= 0 && !system_finish_solve(&cpu->system, cpu->threads, cpu->active_count, solution_task, cpu))
+    *raised = true;
   Outcome outcome = stage_poll(cpu->model);
   if (d && !stage_failed(outcome)) outcome = d->solve(d->self, cpu, pivots, raised);
   if (stage_failed(outcome)) return outcome;
   if (pivots < 0) return stage_not_finite(-1);
   report_solve(cpu->system.solver, cpu->report);
-  parallel_for(cpu->threads, cpu->active_count, claim_size(cpu, cpu->active_count, 64, 192), solution_task, cpu);
+  if (d) parallel_for(cpu->threads, cpu->active_count, claim_size(cpu, cpu->active_count, 64, 192), solution_task, cpu);
   return stage_done();
 }
 

@@ -6,6 +6,8 @@
 
 #include "linear/block_edge.h"
 
+enum { BODIES_AT_ONCE = 64 };
+
 static int unknowns_of(const Model *m, int block) {
   const LinkedBody *linked = linkage_of(&m->linkage, block);
   return linked ? linked->size : block_is_vertex(m, block) ? 3 : 12;
@@ -372,7 +374,22 @@ int system_begin_solve(System *s, int threads, BlockFill *fill, void *context) {
   return block_cholesky_begin(s->solver, threads, fill, context, s->right);
 }
 
-bool system_finish_solve(System *s) { return block_cholesky_finish(s->solver, s->right, s->right); }
+/* Blocks of the solver are bodies if these are all free. */
+typedef bool SolveThen(BlockCholesky *solver, const double *b, double *x, ParallelBody *then, void *context);
+static bool solve_then(System *s, SolveThen *solve, int threads, int count, ParallelBody *then, void *context) {
+  bool whole = all_free(s->model), good = solve(s->solver, s->right, s->right, whole ? then : NULL, context);
+  if (!whole) parallel_for(threads, count, BODIES_AT_ONCE, then, context);
+  return good;
+}
+
+bool system_finish_solve(System *s, int threads, int count, ParallelBody *then, void *context) {
+  return solve_then(s, block_cholesky_finish_then, threads, count, then, context);
+}
+
+bool system_solve_then(System *s, int threads, int count, ParallelBody *then, void *context) {
+  block_cholesky_poll(s->solver, s->model->interrupt);
+  return solve_then(s, block_cholesky_solve_then, threads, count, then, context);
+}
 
 bool system_solve(System *s) {
   block_cholesky_poll(s->solver, s->model->interrupt);

@@ -66,8 +66,11 @@ int system_factor(System *system, int threads);                   /* raised pivo
 /* The same with the right-hand side, for system_finish_solve. fill: adds values and right-hand sides column by column;
  * NULL: they are added already. */
 int system_begin_solve(System *system, int threads, BlockFill *fill, void *context);
-bool system_finish_solve(System *system);
-bool system_solve(System *system); /* false = not positive definite: the solution is a descent direction */
+/* False = not positive definite: the solution is a descent direction. then(context, k): for each k below `count`; if
+ * bodies share no unknowns, called on the thread that computes the solution of body k of the system. */
+bool system_finish_solve(System *system, int threads, int count, ParallelBody *then, void *context);
+bool system_solve_then(System *system, int threads, int count, ParallelBody *then, void *context);
+bool system_solve(System *system);
 Affine system_solution(const System *system, int body);
 
 #endif

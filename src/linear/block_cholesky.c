@@ -400,32 +400,54 @@ static bool solve_by_iterations(BlockCholesky *solver, const double *b, double *
   return !result.indefinite;
 }
 
-bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x) {
+/* By a method that needs whole vectors. False if there is none. *good: the result. */
+static bool solve_whole(BlockCholesky *solver, const double *b, double *x, bool *good) {
+  *good = true;
+  if (solver->cholmod && cholmod_factor_ready(solver->cholmod))
+    cholmod_factor_solve(solver->cholmod, solver->plan.pattern.unknown_count, b, x);
+  else if (solver->matrix) *good = solve_by_iterations(solver, b, x);
+  else return false;
+  return true;
+}
+
+bool block_cholesky_solve_then(BlockCholesky *solver, const double *b, double *x, ParallelBody *then, void *context) {
   const BlockPattern *p = &solver->plan.pattern;
-  if (solver->cholmod && cholmod_factor_ready(solver->cholmod)) {
-    cholmod_factor_solve(solver->cholmod, p->unknown_count, b, x);
-    return true;
-  }
+  bool good;
   solver->iterations = 0;
   solver->forward = false;
   if (!p->n) return true;
-  if (solver->matrix) return solve_by_iterations(solver, b, x);
+  if (solve_whole(solver, b, x, &good)) {
+    if (then) parallel_for(solver->threads, p->given_count, COLUMNS_AT_ONCE, then, context);
+    return good;
+  }
   BlockFactor factor = factor_of(solver);
   factor.right = b;
   factor.solution = x;
+  factor.then = then;
+  factor.then_context = context;
   solve_forward(solver, &factor, solver->work);
   solve_backward(solver, &factor, solver->work);
   return true;
 }
 
-bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x) {
-  if (!solver->forward) return block_cholesky_solve(solver, b, x);
+bool block_cholesky_finish_then(BlockCholesky *solver, const double *b, double *x, ParallelBody *then, void *context) {
+  if (!solver->forward) return block_cholesky_solve_then(solver, b, x, then, context);
   BlockFactor factor = factor_of(solver);
   factor.solution = x;
+  factor.then = then;
+  factor.then_context = context;
   solver->iterations = 0;
   solver->forward = false;
   solve_backward(solver, &factor, solver->work);
   return true;
+}
+
+bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x) {
+  return block_cholesky_solve_then(solver, b, x, NULL, NULL);
+}
+
+bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x) {
+  return block_cholesky_finish_then(solver, b, x, NULL, NULL);
 }
 
 void block_subset_free(BlockSubset *subset) {

@@ -58,6 +58,9 @@ bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x);
 /* x = A^-1 b, both of total size, blocks in the caller's order; x may be b. One solve at a time per solver. False if
  * the iterations find that A is not positive definite; x is a descent direction even then. */
 bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x);
+/* Both also call then(context, block) for each block whose part of x is computed, on the thread that computed it. */
+bool block_cholesky_finish_then(BlockCholesky *solver, const double *b, double *x, ParallelBody *then, void *context);
+bool block_cholesky_solve_then(BlockCholesky *solver, const double *b, double *x, ParallelBody *then, void *context);
 
 /* A subset of the caller's blocks, in which right-hand sides are not zero and solutions are wanted. Valid for one
  * pattern; zeros are the empty subset. */

@@ -62,6 +62,7 @@ static void give_solution(const BlockFactor *f, int j, const double *x) {
     int block = p->member[e];
     memcpy(f->solution + p->caller_at[block], x + p->unknown_at[j] + p->offset[block],
            (size_t)p->given_size[block] * sizeof(double));
+    if (f->then) f->then(f->then_context, block);
   }
 }
 
@@ -189,13 +190,14 @@ static void solve_column_backward(const Solve *solve, int c, int last, BlockWork
     subtract_transpose_times(solve->x + at, f->values + p->block_at[b], solve->x + p->unknown_at[row], p->size[row], s);
   }
   solve_upper(solve->x + at, f->values + p->block_at[p->column_at[c]], f->inverse + at, s);
-  give_solution(f, c, solve->x);
 }
 
 static void solve_backward(void *context, const BlockTask *task, BlockWorker *worker) {
   const Solve *solve = context;
-  for (int c = task->last; c >= task->first && !interrupted(solve->factor->interrupt); c--)
+  for (int c = task->last; c >= task->first && !interrupted(solve->factor->interrupt); c--) {
     solve_column_backward(solve, c, task->last, worker);
+    give_solution(solve->factor, c, solve->x);
+  }
 }
 
 void block_factor_forward(const BlockFactor *factor, int threads, double *x) {
@@ -216,9 +218,14 @@ static void forward_branch(void *context, int k) {
   solve_forward(&s->solve, &s->branches->branch[k], &(BlockWorker){0});
 }
 
+/* A branch, and a part of the trunk's solution. */
 static void backward_branch(void *context, int k) {
   BranchSolve *s = context;
-  solve_backward(&s->solve, &s->branches->branch[k], &(BlockWorker){0});
+  const BlockBranches *b = s->branches;
+  int first = (int)((int64_t)b->trunk_count * k / b->branch_count),
+      end = (int)((int64_t)b->trunk_count * (k + 1) / b->branch_count);
+  for (int i = first; i < end; i++) give_solution(s->solve.factor, b->trunk[i], s->solve.x);
+  solve_backward(&s->solve, &b->branch[k], &(BlockWorker){0});
 }
 
 /* A column of the trunk gathers those of the branches and of the trunk in their order. */

@@ -24,6 +24,8 @@ typedef struct BlockFactor {
   const double *right; /* in the caller's order; NULL: none, or x has it */
   double *forward;     /* L^-1 right, computed with L: each block of L is used while it is in the cache */
   double *solution;    /* in the caller's order, may be `right`; NULL: none */
+  ParallelBody *then;  /* called for each of the caller's blocks when its solution is there; NULL: none */
+  void *then_context;
 } BlockFactor;
 
 BlockColumn block_column(const BlockPattern *pattern, int column);

@@ -25,17 +25,9 @@ static inline bool is_exact(const Cpu *cpu, const Island *g) {
 }
 static inline bool is_linked(const Model *m, int body) { return linkage_of(&m->linkage, body) != NULL; }
 
-/* Whether blocks are added to a column of the matrix when it is factored: no two pairs or joints share a block. */
-static inline bool fills_columns(const Model *m) {
-  return !m->soft_count && !m->joint_count && !m->linkage.linked_count;
-}
-
 /* Contacts as blocks of nodes, in this order: moments and springs of the pairs, of which pair_acts[k] tells whether
  * pair k has any; then their gradients and diagonal blocks by body; then the pattern; then the values. */
 Outcome contact_assemble(Cpu *cpu);
-/* The same in one loop with items 0 to count - 1 and with one call of alone(cpu, 0), which may find the pattern:
- * pair_couples is valid before. Without an accelerator. */
-Outcome contact_assemble_beside(Cpu *cpu, int count, ParallelBody *item, ParallelBody *alone);
 /* Adds the gradient and the diagonal block of all pairs of a stiff body. */
 void contact_add_to_body(Cpu *cpu, int body);
 /* Projects a gradient of a body to its free coordinates, unless the body is linked. */

@@ -76,53 +76,23 @@ void assemble_couple(Cpu *cpu, int k, Pair *p) {
   cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
 }
 
-/* Friction may be renewed afterwards: that adds no pair. */
-static void couple_task(Cpu *cpu, int k, Pair *p) {
+void assemble_task(Cpu *cpu, int k, Pair *p) {
   cpu->pair_acts[k] = pair_has_terms(p);
   assemble_couple(cpu, k, p);
-}
-
-static void assemble_moments(Cpu *cpu, int k, Pair *p) {
-  cpu->pair_acts[k] = pair_has_terms(p);
   pair_assemble(p, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b]);
 }
 
-void assemble_task(Cpu *cpu, int k, Pair *p) {
-  couple_task(cpu, k, p);
-  assemble_moments(cpu, k, p);
-}
-
-static void list_and_assemble_moments(Cpu *cpu, int k, Pair *p) {
-  if (pair_has_terms(p)) loads_list_task(cpu, k, p);
-  assemble_moments(cpu, k, p);
-}
-
 static void list_and_assemble(Cpu *cpu, int k, Pair *p) {
-  couple_task(cpu, k, p);
-  list_and_assemble_moments(cpu, k, p);
-}
-
-static void begin_assembly(Cpu *cpu) {
-  cpu->regrouped = false;
-  if (cpu->pairs.count) memset(cpu->pair_couples, 0, (size_t)cpu->pairs.count * sizeof *cpu->pair_couples);
+  if (pair_has_terms(p)) loads_list_task(cpu, k, p);
+  assemble_task(cpu, k, p);
 }
 
 Outcome contact_assemble(Cpu *cpu) {
+  cpu->regrouped = false;
+  if (cpu->pairs.count) memset(cpu->pair_couples, 0, (size_t)cpu->pairs.count * sizeof *cpu->pair_couples);
   const Accelerator *other = cpu->accelerator;
-  begin_assembly(cpu);
   if (other && other->moments) return other->moments(cpu->accelerator_self, cpu);
   return for_pairs(cpu, cpu->follows && !other ? list_and_assemble : assemble_task);
-}
-
-static void couple_item(void *context, int k) {
-  Cpu *cpu = context;
-  if (pair_selected(cpu, k)) couple_task(cpu, k, pairs_at(&cpu->pairs, k));
-}
-
-Outcome contact_assemble_beside(Cpu *cpu, int count, ParallelBody *item, ParallelBody *alone) {
-  begin_assembly(cpu);
-  segments_for(&cpu->island_pairs, cpu->threads, 128, couple_item, NULL, cpu);
-  return for_pairs_beside(cpu, cpu->follows ? list_and_assemble_moments : assemble_moments, count, item, alone);
 }
 
 /* ---- blocks ---- */

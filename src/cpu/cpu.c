@@ -142,42 +142,6 @@ Outcome for_bodies_and_near_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
   return pairs_outcome(cpu);
 }
 
-typedef struct Beside {
-  Loop loop;
-  ParallelBody *item, *alone;
-  int count, parts;
-} Beside;
-
-/* Part k - 1 of the pairs, and as large a part of the items. */
-static void part_beside(void *context, int k) {
-  const Beside *b = context;
-  const Segments *pairs = &b->loop.cpu->island_pairs;
-  if (k-- == 0) {
-    b->alone(b->loop.cpu, 0);
-    return;
-  }
-  int first = (int)((int64_t)b->count * k / b->parts), end = (int)((int64_t)b->count * (k + 1) / b->parts);
-  for (int i = first; i < end; i++) b->item(b->loop.cpu, i);
-  for (int e = k < pairs->part_count ? pairs->part[k].first : 0; k < pairs->part_count && e < pairs->part[k].end; e++)
-    pair_item((void *)&b->loop, pairs->item[e]);
-}
-
-/* Thread 0 begins with the call of `alone`; other threads take from its share meanwhile. */
-Outcome for_pairs_beside(Cpu *cpu, PairTask *pair, int count, ParallelBody *item, ParallelBody *alone) {
-  enum { ITEMS_AT_ONCE = 8 };
-  const Segments *pairs = &cpu->island_pairs;
-  int bound[PARALLEL_MAX + 1], threads = cpu->threads, least_parts = parallel_chunk_count(count, ITEMS_AT_ONCE);
-  Beside beside = {{.cpu = cpu, .pair = pair}, item, alone, count, pairs->part_count};
-  bool shared = threads > 1 && threads <= PARALLEL_MAX && pairs->share_count == threads;
-  shared = shared && pairs->part_count >= least_parts;
-  cpu->failed = -1;
-  if (beside.parts < least_parts) beside.parts = least_parts;
-  for (int t = 0; shared && t <= threads; t++) bound[t] = t ? pairs->share[t] + 1 : 0;
-  if (shared) parallel_shares(threads, bound, 1, part_beside, &beside);
-  else parallel_for(threads, beside.parts + 1, 1, part_beside, &beside);
-  return pairs_outcome(cpu);
-}
-
 typedef struct List {
   Cpu *cpu;
   const int *item;

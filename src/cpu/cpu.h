@@ -212,8 +212,6 @@ static inline double stage_clock(const Cpu *cpu) {
 }
 /* Both in one loop. */
 Outcome for_bodies_and_near_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
-/* for_pairs, items 0 to count - 1 and one call of alone(cpu, 0) in one loop. */
-Outcome for_pairs_beside(Cpu *cpu, PairTask *pair, int count, ParallelBody *item, ParallelBody *alone);
 
 /* load.c: whether the loads of friction follow the normal forces in a selected island; before the assembly, renews the
  * friction points of a pair in those, or of all with an accelerator; after the solve, moves their loads and corrects

@@ -150,7 +150,7 @@ static bool couple(Cpu *cpu) {
 /* May the matrix be exact? Then diagonal blocks are projected after joints and turning terms are added. */
 static bool may_be_exact(const Cpu *cpu) { return cpu->model->joint_count || cpu->model->soft_count; }
 
-/* A body by itself, then its pairs in their order; these when its column is filled, if that is done one by one. */
+/* A body by itself, then its pairs in their order. */
 static void body_task(void *context, int k) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
@@ -163,7 +163,6 @@ static void body_task(void *context, int k) {
   const BodyTerm term = body_term(w, body);
   w->gradient.body[body] = body_term_gradient(&term, &q);
   body_term_hessian(&term, &q, active_damping(cpu->islands, w, body), !is_exact_at(cpu, body), diagonal_of(cpu, body));
-  if (fills_columns(cpu->model)) return;
   contact_add_to_body(cpu, body);
   if (!may_be_exact(cpu)) contact_project_body(cpu, body);
 }
@@ -229,19 +228,7 @@ static void assembly_task(void *context, int k) {
   for (int i = count * (k - 1); k > 0 && i < count * k && i < cpu->active_count; i++) body_task(cpu, i);
 }
 
-static void analyze_alone(void *context, int item) {
-  (void)item;
-  analyze(context);
-}
-
-/* One thread finds the pattern while the others assemble pairs and bodies. */
-static Outcome assemble_at_once(Cpu *cpu) {
-  Outcome outcome = contact_assemble_beside(cpu, cpu->active_count, body_task, analyze_alone);
-  return stage_failed(outcome) ? outcome : stage_from(cpu->analyzed);
-}
-
 static Outcome assemble(Cpu *cpu) {
-  if (cpu->threads > 1 && !cpu->accelerator && fills_columns(cpu->model)) return assemble_at_once(cpu);
   Outcome outcome = contact_assemble(cpu);
   if (stage_failed(outcome)) return outcome;
   if (cpu->model->soft_count) analyze(cpu);
@@ -305,7 +292,6 @@ static void fill_column(void *context, const BlockColumn *column) {
   Cpu *cpu = context;
   for (int k = 0; k < column->block_count; k++) {
     int body = cpu->system.body[column->block[k]];
-    if (fills_columns(cpu->model)) contact_add_to_body(cpu, body), contact_project_body(cpu, body);
     if (!is_linked(cpu->model, body)) add_body(cpu, body);
   }
   for (int k = 0; k < column->edge_count; k++) contact_add_edge(cpu, column->edge[k]);
@@ -361,7 +347,8 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   const Model *m = cpu->model;
   const Domain *d = cpu->domain;
   int pivots;
-  if (fills_columns(m)) pivots = system_begin_solve(&cpu->system, cpu->threads, fill_column, cpu);
+  if (!m->soft_count && !m->joint_count && !m->linkage.linked_count)
+    pivots = system_begin_solve(&cpu->system, cpu->threads, fill_column, cpu);
   else if (!add_and_factor(cpu, &pivots)) return stage_from(false);
   *raised = pivots > 0;
   if (!d && pivots >= 0 && !system_finish_solve(&cpu->system, cpu->threads, cpu->active_count, solution_task, cpu))

@@ -37,6 +37,7 @@ static void cuda_free(void *self) {
   packet_free(&c->solution);
   packet_free(&c->origin);
   packet_free(&c->listing);
+  arrival_close(&c->arrival);
   search_close(&c->search);
   pcg_destroy(&c->pcg);
   clusters_close(&c->clusters);

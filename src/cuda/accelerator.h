@@ -74,6 +74,7 @@ typedef struct Cuda {
   const Model *model;
   Accelerator table;
   bool lost;        /* the GPU reported an error */
+  Arrival arrival;  /* of what loops wait for */
   double list_more; /* as in ContactScene */
   Record *record;
   int record_capacity;
@@ -135,12 +136,12 @@ bool packet_open(Packet *packet);                /* room for all of it, here and
 static inline void *packet_here(const Packet *packet, size_t at) { return (char *)packet->here.at + at; }
 static inline void *packet_there(const Packet *packet, size_t at) { return (char *)packet->there.at + at; }
 bool packet_send(Packet *packet);
-bool packet_receive(Packet *packet); /* valid after device_wait */
+bool packet_receive(Packet *packet, Arrival *arrival); /* valid after device_arrive */
 void packet_free(Packet *packet);
 /* Adds room for `count` items to the copy here and returns them; NULL if memory is out. */
 void *twin_extend(Twin *twin, int count);
-bool twin_send(Twin *twin);    /* copies the items to the GPU */
-bool twin_receive(Twin *twin); /* copies them back; valid after device_wait */
+bool twin_send(Twin *twin);                      /* copies the items to the GPU */
+bool twin_receive(Twin *twin, Arrival *arrival); /* copies them back; valid after device_arrive */
 void twin_free(Twin *twin);
 /* Room for `bytes`; the first `used` bytes stay. */
 bool device_grow(DeviceArray *array, size_t used, size_t bytes);

@@ -78,8 +78,8 @@ static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
                         c->sweep.at,
                         c->result.there.at,
                         cpu->scene.range};
-  if (!sweep_open_launch(tasks->count, &arrays) || !sweep_launch(tasks->chunks, &arrays) || !twin_receive(&c->result) ||
-      !device_wait())
+  if (!sweep_open_launch(tasks->count, &arrays) || !sweep_launch(tasks->chunks, &arrays) ||
+      !twin_receive(&c->result, &c->arrival) || !device_arrive(&c->arrival))
     return cuda_lost(c);
   picks_for(&c->task_of, cpu->threads, 16, take, cpu);
   return stage_done();

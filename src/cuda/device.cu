@@ -91,3 +91,71 @@ extern "C" bool device_move(void *to, const void *from, size_t bytes) {
 extern "C" bool device_clear(void *at, size_t bytes) { return !bytes || good(cudaMemsetAsync(at, 0, bytes, 0)); }
 
 extern "C" bool device_wait(void) { return good(cudaStreamSynchronize(0)); }
+
+/* ---- short copies to this machine ---- */
+
+/* A kernel writes them over the bus into memory of this machine, then their number behind them, which this machine
+ * polls: the driver's copy begins later, and its wait ends later. */
+enum { COPY_BYTES = 1 << 20, COPY_THREADS = 256, COPY_BLOCKS = 128, POLLS = 4096 };
+
+/* Sixteen bytes by each thread, then the rest. blocks: thread blocks that have ended; the last one sets it to 0. */
+__global__ static void copy_kernel(void *to, const void *from, size_t bytes, unsigned *blocks,
+                                   volatile unsigned *arrived, unsigned number) {
+  size_t pieces = bytes / sizeof(uint4), at = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+  for (size_t i = at; i < pieces; i += (size_t)gridDim.x * blockDim.x) ((uint4 *)to)[i] = ((const uint4 *)from)[i];
+  if (at < bytes % sizeof(uint4)) {
+    size_t i = pieces * sizeof(uint4) + at;
+    ((char *)to)[i] = ((const char *)from)[i];
+  }
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x != 0 || atomicAdd(blocks, 1) + 1 < gridDim.x) return;
+  *blocks = 0;
+  __threadfence_system();
+  *arrived = number;
+}
+
+static int copy_blocks(size_t bytes) {
+  size_t blocks = 1 + bytes / (COPY_THREADS * sizeof(uint4));
+  return blocks < COPY_BLOCKS ? (int)blocks : COPY_BLOCKS;
+}
+
+/* Both counters begin with 0. */
+static bool open_arrival(Arrival *arrival) {
+  if (arrival->number) return true;
+  void *here = NULL, *there = NULL;
+  bool opened = good(cudaMallocHost(&here, sizeof(unsigned))) && good(cudaMalloc(&there, sizeof(unsigned))) &&
+                good(cudaMemset(there, 0, sizeof(unsigned)));
+  arrival->number = (volatile unsigned *)here;
+  arrival->blocks = (unsigned *)there;
+  if (opened) *arrival->number = arrival->sent = 0;
+  else arrival_close(arrival);
+  return opened;
+}
+
+extern "C" void arrival_close(Arrival *arrival) {
+  if (arrival->number) cudaFreeHost((void *)arrival->number);
+  if (arrival->blocks) cudaFree(arrival->blocks);
+  *arrival = Arrival();
+}
+
+extern "C" bool device_receive(Arrival *arrival, void *to, const void *from, size_t bytes) {
+  bool aligned = ((size_t)to | (size_t)from) % sizeof(uint4) == 0;
+  arrival->polled = bytes && bytes <= COPY_BYTES && aligned && open_arrival(arrival);
+  if (!arrival->polled) return device_download(to, from, bytes);
+  copy_kernel<<<copy_blocks(bytes), COPY_THREADS>>>(to, from, bytes, arrival->blocks, arrival->number, ++arrival->sent);
+  return good(cudaGetLastError());
+}
+
+/* If work before the copy fails, the number never comes; the stream then is not busy any more. */
+extern "C" bool device_arrive(Arrival *arrival) {
+  if (!arrival->polled) return device_wait();
+  for (int poll = 1; *arrival->number != arrival->sent; poll++) {
+    if (poll % POLLS) continue;
+    cudaError_t state = cudaStreamQuery(0);
+    if (state == cudaErrorNotReady) continue;
+    if (*arrival->number != arrival->sent) return good(state) && device_wait();
+  }
+  __sync_synchronize(); /* what came before the number is read after it */
+  return true;
+}

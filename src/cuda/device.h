@@ -27,9 +27,21 @@ bool device_move(void *to, const void *from, size_t bytes); /* on the GPU */
 bool device_clear(void *at, size_t bytes);                  /* sets bytes to zero */
 bool device_wait(void);                                     /* waits for all work so far; false if any of it failed */
 
-/* Memory of this machine that copies reach at full speed. */
+/* Memory of this machine that copies reach at full speed, and the GPU itself. */
 bool host_reserve(DeviceArray *array, size_t bytes);
 void host_free(DeviceArray *array);
+
+/* The last copy to such memory. Begins zeroed; one thread at a time uses it. */
+typedef struct Arrival {
+  volatile unsigned *number; /* here: of the last copy that has arrived */
+  unsigned *blocks;          /* there */
+  unsigned sent;             /* number of the last copy */
+  bool polled;               /* it tells when it has arrived; else the driver does */
+} Arrival;
+
+bool device_receive(Arrival *arrival, void *to, const void *from, size_t bytes);
+bool device_arrive(Arrival *arrival); /* waits for it and all work before it; false if any of that failed */
+void arrival_close(Arrival *arrival);
 
 #ifdef __cplusplus
 }

@@ -237,7 +237,8 @@ static bool run_compare(Cuda *c, Cpu *cpu, int tasks) {
                           c->friction.there.at,
                           c->result.there.at,
                           cpu->scene.range};
-  return packet_send(&c->listing) && compare_launch(tasks, &arrays) && twin_receive(&c->result) && device_wait();
+  return packet_send(&c->listing) && compare_launch(tasks, &arrays) && twin_receive(&c->result, &c->arrival) &&
+         device_arrive(&c->arrival);
 }
 
 Outcome cuda_compare(void *self, Cpu *cpu) {

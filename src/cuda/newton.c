@@ -405,7 +405,8 @@ static bool launch(const Setup *s) {
       !device_reserve(&c->value, (size_t)s->entries * 144 * number) ||
       !device_reserve(&c->change, s->follows ? tasks * MOMENT_AA * number : 0) || !packet_send(&c->packet))
     return false;
-  return solve(s) && (!s->follows || correct(s)) && packet_receive(&c->solution) && device_wait();
+  return solve(s) && (!s->follows || correct(s)) && packet_receive(&c->solution, &c->arrival) &&
+         device_arrive(&c->arrival);
 }
 
 static Affine solution_row(const Setup *s, size_t at, int row) {

@@ -143,8 +143,8 @@ static bool descend(Cuda *c, int tasks, bool swept) {
                          .meeting_room = s->meeting_room,
                          .found_room = s->found_room,
                          .ranked = cuda_ranked};
-  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count) && (!swept || twin_receive(&c->result)) &&
-         device_wait();
+  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count, &c->arrival) &&
+         (!swept || twin_receive(&c->result, &c->arrival)) && device_arrive(&c->arrival);
 }
 
 static bool has_room(int count, int *room) {

@@ -22,7 +22,9 @@ bool twin_send(Twin *t) {
   return device_reserve(&t->there, bytes) && device_upload(t->there.at, t->here.at, bytes);
 }
 
-bool twin_receive(Twin *t) { return device_download(t->here.at, t->there.at, (size_t)t->count * t->size); }
+bool twin_receive(Twin *t, Arrival *arrival) {
+  return device_receive(arrival, t->here.at, t->there.at, (size_t)t->count * t->size);
+}
 
 void twin_free(Twin *t) {
   host_free(&t->here);
@@ -39,7 +41,7 @@ size_t packet_add(Packet *p, size_t bytes) {
 
 bool packet_open(Packet *p) { return host_reserve(&p->here, p->used + 16) && device_reserve(&p->there, p->used + 16); }
 bool packet_send(Packet *p) { return device_upload(p->there.at, p->here.at, p->used); }
-bool packet_receive(Packet *p) { return device_download(p->here.at, p->there.at, p->used); }
+bool packet_receive(Packet *p, Arrival *arrival) { return device_receive(arrival, p->here.at, p->there.at, p->used); }
 
 void packet_free(Packet *p) {
   host_free(&p->here);

@@ -501,6 +501,59 @@ static void puts_blocks_last(void **state) {
   system_free(&s);
 }
 
+/* A solver whose guide is s, and the solution with couplings of `other`. reversed: block i is block n - 1 - i of the
+ * guide. */
+static BlockCholesky *guided_by(const System *s) {
+  BlockCholesky *solver = block_cholesky_create();
+  assert_true(block_cholesky_guide(solver, s->n, s->size, s->edge_count, (const int(*)[2])s->edge));
+  return solver;
+}
+
+static double *guided_solution(BlockCholesky *solver, const System *other, const double *b, bool reversed) {
+  int *guided = grab((size_t)other->n, sizeof *guided);
+  for (int i = 0; i < other->n; i++) guided[i] = reversed ? other->n - 1 - i : i;
+  block_cholesky_refresh(solver);
+  block_cholesky_name(solver, guided);
+  assert_true(analyze(solver, other));
+  free(guided);
+  return solution_of(solver, other, b);
+}
+
+/* Patterns with few other couplings have the order of the guide, whatever came before. Many others get their own. */
+static void takes_orders_from_a_guide(void **state) {
+  (void)state;
+  System base = lattice(24, 20, 1, 0, NULL, 0), few = lattice(24, 20, 1, 3, NULL, 0);
+  System many = random_graph(base.n, base.n, 0.05, NULL, 0);
+  System *all[] = {&base, &few, &many};
+  for (int k = 0; k < 3; k++) fill_definite(all[k], 100);
+  BlockCholesky *used = guided_by(&base), *fresh = guided_by(&base), *alone = block_cholesky_create();
+  double *b = random_vector(base.total), *first = guided_solution(used, &base, b, false), flops[2];
+  flops[0] = block_cholesky_flops(used);
+  double *x = guided_solution(used, &few, b, false), *y = guided_solution(fresh, &few, b, false);
+  flops[1] = block_cholesky_flops(used);
+  assert_true(analyze(alone, &few));
+  double *z = solution_of(alone, &few, b);
+  print_message("flops %g, with few couplings %g, in an order of their own %g\n", flops[0], flops[1],
+                block_cholesky_flops(alone));
+  assert_memory_equal(x, y, (size_t)base.total * sizeof(double));
+  assert_true(flops[1] > flops[0] && flops[1] < 1.5 * flops[0]);
+  for (int i = 0; i < base.total; i++) x[i] -= z[i];
+  assert_true(largest_entry(x, base.total) < 1e-9 * largest_entry(z, base.total));
+  double *u = guided_solution(used, &base, b, true), *v = guided_solution(fresh, &base, b, true);
+  assert_memory_equal(u, v, (size_t)base.total * sizeof(double));
+  assert_memory_not_equal(u, first, (size_t)base.total * sizeof(double)); /* another order */
+  assert_true(analyze(alone, &many));
+  double *w = guided_solution(used, &many, b, false);
+  assert_true(block_cholesky_flops(used) == block_cholesky_flops(alone));
+  double *vector[] = {b, first, x, y, z, u, v, w};
+  for (int k = 0; k < 8; k++) free(vector[k]);
+  BlockCholesky *solver[] = {used, fresh, alone};
+  for (int k = 0; k < 3; k++) {
+    block_cholesky_destroy(solver[k]);
+    system_free(all[k]);
+  }
+}
+
 /* An order serves other couplings of the same blocks; after a refresh nothing is left of it. */
 static void drops_its_order_on_request(void **state) {
   (void)state;
@@ -900,6 +953,7 @@ int main(void) {
       cmocka_unit_test(reports_nan),
       cmocka_unit_test(survives_failed_allocations),
       cmocka_unit_test(puts_blocks_last),
+      cmocka_unit_test(takes_orders_from_a_guide),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -426,6 +426,35 @@ static void solve_dense(Dense *a, double *b) {
   }
 }
 
+static void add_bodies(System *s, int count) {
+  system_reset(s);
+  for (int i = 0; i < count; i++) system_add_body(s, i);
+}
+
+/* Couplings that are kept, some of which come again, and an order that is made of them alone: the same as of one
+ * list. */
+static void check_kept_couplings(const System *s, int n, int pairs, const int (*pair)[2]) {
+  System t;
+  assert_true(system_init(&t, s->model, false));
+  add_bodies(&t, n);
+  for (int p = 0; p < pairs / 2; p++) assert_true(system_couple(&t, pair[p][0], pair[p][1]));
+  assert_true(system_guide(&t));
+  for (int time = 0; time < 2; time++) {
+    add_bodies(&t, n);
+    assert_int_equal(system_has_couplings(&t), time > 0);
+    for (int p = 0; p < pairs / 2 && !t.keeps; p++) assert_true(system_couple(&t, pair[p][0], pair[p][1]));
+    assert_true(t.keeps || system_keep_couplings(&t));
+    for (int i = 0; i < n; i++) assert_true(system_couple(&t, i, i));
+    for (int p = pairs / 4; p < pairs; p++) assert_true(system_couple(&t, pair[p][0], pair[p][1]));
+    assert_true(system_analyze(&t));
+    assert_int_equal(t.edge_count, s->edge_count);
+    if (s->edge_count) assert_memory_equal(t.edge, s->edge, (size_t)s->edge_count * sizeof *s->edge);
+  }
+  add_bodies(&t, n - 1);
+  assert_false(system_has_couplings(&t) && t.column_count < s->column_count);
+  system_destroy(&t);
+}
+
 static double check_system(const Model *m, Draw *d) {
   int n = m->block_count, pair[2 * BODIES_MAX][2], pairs = 0;
   System s;
@@ -440,6 +469,7 @@ static double check_system(const Model *m, Draw *d) {
   for (int i = 0; i < n; i++) assert_true(system_couple(&s, i, i));
   for (int p = 0; p < pairs; p++) assert_true(system_couple(&s, pair[p][0], pair[p][1]));
   assert_true(system_analyze(&s));
+  check_kept_couplings(&s, n, pairs, (const int(*)[2])pair);
   system_clear(&s);
   draw_blocks(d, n, pairs, pair, &s, &h);
   for (int i = 0; i < n; i++) {

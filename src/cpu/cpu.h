@@ -258,7 +258,7 @@ void soft_add_gain(Cpu *cpu, const Soft *soft, double *sum);
 double soft_least_bound(Cpu *cpu, const Soft *soft);
 /* What elements couple; their gradients and blocks. */
 bool soft_coupling_init(SoftCoupling *coupling, const Model *model, const Soft *soft); /* false if memory is out */
-bool soft_couple(Cpu *cpu);
+bool soft_couple(Cpu *cpu, bool all);                                                  /* all: else selected ones */
 bool soft_add(Cpu *cpu);
 bool soft_selected(const Cpu *cpu, int soft);
 /* soft_sum.c: prepares for and adds the sums of another machine. False if memory is out. */

@@ -73,6 +73,22 @@ static void list_moving(Cpu *cpu) {
   cpu->active_count = chunks ? list.at[chunks - 1] : 0;
 }
 
+/* Couplings of links and of soft bodies: those of all of them, or of selected ones. */
+static bool couple_fixed(Cpu *cpu, const int *body, int count, bool all) {
+  for (int k = 0; cpu->model->linkage.linked_count && k < count; k++)
+    if (is_linked(cpu->model, body[k]) && !system_couple(&cpu->system, body[k], body[k])) return false;
+  return soft_couple(cpu, all);
+}
+
+/* In worlds with soft bodies all patterns get their order from the couplings that never change, once. */
+static void guide_order(Cpu *cpu) {
+  const Model *m = cpu->model;
+  System *s = &cpu->system;
+  if (!m->soft_count || s->guide_column || s->unguided) return;
+  system_set_bodies(s, cpu->threads, m->moving, m->moving_count);
+  s->unguided = !couple_fixed(cpu, m->moving, m->moving_count, true) || !system_guide(s);
+}
+
 static Outcome choose_bodies(Cpu *cpu) {
   const Domain *d = cpu->domain;
   const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts, d ? d->own : NULL};
@@ -87,6 +103,7 @@ static Outcome choose_bodies(Cpu *cpu) {
   if (!d) validate_islands(cpu);
   if (d) list_members(cpu);
   else list_moving(cpu);
+  guide_order(cpu);
   system_set_bodies(&cpu->system, cpu->threads, cpu->active, solved_elsewhere(cpu) ? 0 : cpu->active_count);
   return stage_done();
 }
@@ -137,12 +154,11 @@ static bool couple_joints(Cpu *cpu) {
 }
 
 static bool couple(Cpu *cpu) {
-  if (!contact_couple(cpu)) return false;
-  for (int k = 0; k < cpu->active_count; k++)
-    if (cpu->model->linkage.linked_count && is_linked(cpu->model, cpu->active[k]) &&
-        !system_couple(&cpu->system, cpu->active[k], cpu->active[k]))
+  bool soft = cpu->model->soft_count > 0; /* most couplings stay as they are */
+  if (!soft || !system_has_couplings(&cpu->system))
+    if (!couple_fixed(cpu, cpu->active, cpu->active_count, false) || (soft && !system_keep_couplings(&cpu->system)))
       return false;
-  return soft_couple(cpu) && couple_joints(cpu);
+  return contact_couple(cpu) && couple_joints(cpu);
 }
 
 /* ---- gradients and diagonal blocks ---- */

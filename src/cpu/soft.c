@@ -138,10 +138,10 @@ bool soft_coupling_init(SoftCoupling *c, const Model *m, const Soft *s) {
   return fitting != NULL;
 }
 
-bool soft_couple(Cpu *cpu) {
+bool soft_couple(Cpu *cpu, bool all) {
   for (int k = 0; k < cpu->model->soft_count; k++) {
     const SoftCoupling *c = &cpu->coupling[k];
-    for (int e = 0, count = soft_selected(cpu, k) ? c->count : 0; e < count; e++)
+    for (int e = 0, count = all || soft_selected(cpu, k) ? c->count : 0; e < count; e++)
       if (!system_couple(&cpu->system, c->edge[e][0], c->edge[e][1])) return false;
   }
   return true;

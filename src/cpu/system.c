@@ -48,17 +48,21 @@ bool system_init(System *s, const Model *model, bool jointed) {
 
 void system_destroy(System *s) {
   if (s->solver) block_cholesky_destroy(s->solver);
-  void *array[] = {s->column, s->body, s->column_size, s->column_at, s->last, s->edge_first, s->edge, s->right};
+  void *array[] = {s->column, s->body,  s->column_size, s->column_at, s->last,         s->edge_first,
+                   s->edge,   s->right, s->kept,        s->kept_body, s->guide_column, s->guided};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }
 
-void system_begin(System *s) { block_cholesky_refresh(s->solver); }
+void system_begin(System *s) {
+  block_cholesky_refresh(s->solver);
+  s->unguided = false;
+}
 
 void system_reset(System *s) {
   for (int i = 0; i < s->model->moving_count; i++) s->column[s->model->moving[i]] = -1;
   s->column_count = s->unknown_count = s->edge_count = 0;
-  s->lasts = false;
+  s->lasts = s->keeps = false;
 }
 
 void system_add_body(System *s, int body) {
@@ -164,9 +168,63 @@ void system_put_last(System *s, int body) {
   if (s->column[body] >= 0) s->last[s->column[body]] = s->lasts = true;
 }
 
+bool system_has_couplings(System *s) {
+  s->keeps = s->kept_body && s->kept_columns == s->column_count &&
+             (!s->column_count || !memcmp(s->kept_body, s->body, (size_t)s->column_count * sizeof(int)));
+  return s->keeps;
+}
+
+bool system_keep_couplings(System *s) {
+  s->edge_count = block_edges_sort(s->edge, s->edge_count);
+  if (!s->kept_body) s->kept_body = mem_alloc((size_t)s->model->moving_count, sizeof(int));
+  if (!s->kept_body || !mem_reserve((void **)&s->kept, &s->kept_capacity, s->edge_count, sizeof *s->kept)) return false;
+  if (s->edge_count) memcpy(s->kept, s->edge, (size_t)s->edge_count * sizeof *s->kept);
+  if (s->column_count) memcpy(s->kept_body, s->body, (size_t)s->column_count * sizeof(int));
+  s->kept_count = s->edge_count;
+  s->kept_columns = s->column_count;
+  s->edge_count = 0;
+  return s->keeps = true;
+}
+
+bool system_guide(System *s) {
+  size_t columns = (size_t)s->column_count, blocks = (size_t)s->model->block_count;
+  s->edge_count = block_edges_sort(s->edge, s->edge_count);
+  if (!s->guided) s->guided = mem_alloc(columns, sizeof(int));
+  int *guide_column = mem_alloc(blocks, sizeof(int));
+  if (!s->guided || !guide_column ||
+      !block_cholesky_guide(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge)) {
+    mem_free(guide_column);
+    return false;
+  }
+  memcpy(guide_column, s->column, blocks * sizeof(int));
+  s->guide_column = guide_column;
+  return true;
+}
+
+/* Puts the sorted edges, which are few, among the kept ones. */
+static bool add_kept(System *s) {
+  int more = block_edges_drop(s->edge, s->edge_count, (const int(*)[2])s->kept, s->kept_count), end = s->kept_count;
+  if (!mem_reserve((void **)&s->edge, &s->edge_capacity, more + end, sizeof *s->edge)) return false;
+  int(*own)[2] = mem_alloc((size_t)more, sizeof *own);
+  if (!own) return false;
+  if (more) memcpy(own, s->edge, (size_t)more * sizeof *own);
+  s->edge_count = more + end;
+  for (; more >= 0; more--) { /* the kept edges behind own edge more - 1, then that edge */
+    int first = more ? block_edges_before((const int(*)[2])s->kept, s->kept_count, own[more - 1]) : 0;
+    if (end > first) memcpy(s->edge[more + first], s->kept[first], (size_t)(end - first) * sizeof *s->edge);
+    if (more) memcpy(s->edge[more - 1 + first], own[more - 1], sizeof *s->edge);
+    end = first;
+  }
+  mem_free(own);
+  return true;
+}
+
 bool system_analyze(System *s) {
   s->serial++;
   s->edge_count = block_edges_sort(s->edge, s->edge_count);
+  if (s->keeps && !add_kept(s)) return false;
+  for (int c = 0; s->guide_column && c < s->column_count; c++) s->guided[c] = s->guide_column[s->body[c]];
+  block_cholesky_name(s->solver, s->guide_column ? s->guided : NULL);
   if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge,
                               s->lasts ? s->last : NULL))
     return false;

@@ -21,7 +21,15 @@ typedef struct System {
   int edge_count, edge_capacity;
   int *edge_first; /* by column: index of its first edge */
   double *right;   /* right-hand side, then the solution */
-  int64_t serial;  /* increased by each system_analyze: a factor is valid until it changes */
+  /* Couplings of soft bodies and links, which stay while the columns do. */
+  int (*kept)[2];
+  int *kept_body; /* by column, of the columns that they are for */
+  int kept_count, kept_capacity, kept_columns;
+  bool keeps;        /* they belong to the columns */
+  int *guide_column; /* by block: which it is in the guide of the order; NULL = there is none */
+  bool unguided;     /* there was no memory for one in this step, so that patterns get orders of their own */
+  int *guided;       /* the same by column */
+  int64_t serial;    /* increased by each system_analyze: a factor is valid until it changes */
 } System;
 
 /* jointed: for blocks with joints or attachments alone. */
@@ -39,6 +47,12 @@ void system_set_bodies(System *system, int threads, const int *body, int count);
 bool system_couple(System *system, int a, int b);
 /* The same for all pairs of free bodies that couple. */
 bool system_couple_pairs(System *system, const int (*pair)[2], const bool *couples, int count);
+/* Keeps the couplings so far: if system_has_couplings, the columns have them already. */
+bool system_has_couplings(System *system);
+bool system_keep_couplings(System *system);
+/* Makes the order of all later patterns from the columns and couplings so far: all that there will be but couplings
+ * that come and go. False if memory is out, or a complete factor is too large. */
+bool system_guide(System *system);
 /* Eliminates the unknowns of a body after those of others, unless that costs much. */
 void system_put_last(System *system, int body);
 /* Sorts the couplings and prepares the factor. False if memory is out. */

@@ -24,6 +24,8 @@ enum { KEPT_PLANS = 3, KEPT_BLOCKS = 1 << 20 };
 struct BlockCholesky {
   BlockPlan plan;
   BlockPlan kept[KEPT_PLANS]; /* plans of other patterns, each with its own order; the newest one first */
+  BlockGuide guide;
+  const int *guided; /* of the next pattern; NULL: it has no guide */
   BlockTasks tasks;
   BlockBranches branches;
   int threads; /* of functions without a threads argument */
@@ -63,6 +65,7 @@ void block_cholesky_destroy(BlockCholesky *solver) {
   cholmod_factor_destroy(solver->cholmod);
   block_plan_free(&solver->plan);
   for (int k = 0; k < KEPT_PLANS; k++) block_plan_free(&solver->kept[k]);
+  block_guide_free(&solver->guide);
   block_tasks_free(&solver->tasks);
   block_branches_free(&solver->branches);
   mem_free(solver->value_memory);
@@ -125,8 +128,9 @@ static void keep_plan(BlockCholesky *solver, int at) {
  * that block_plan_make would make for its pattern. */
 static bool take_kept(BlockCholesky *solver, const BlockShape *shape) {
   int k = 0;
-  while (k < KEPT_PLANS && !(block_pattern_matches(&solver->kept[k].pattern, shape) &&
-                             block_pattern_ends_alike(&solver->kept[k].pattern, shape)))
+  while (k < KEPT_PLANS &&
+         !(block_pattern_matches(&solver->kept[k].pattern, shape) && block_plan_named_alike(&solver->kept[k], shape) &&
+           block_pattern_ends_alike(&solver->kept[k].pattern, shape)))
     k++;
   if (k == KEPT_PLANS) {
     keep_plan(solver, KEPT_PLANS - 1);
@@ -150,7 +154,9 @@ static bool plan(BlockCholesky *solver, const BlockShape *shape, bool *changed) 
 
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2],
                             const bool *last) {
-  bool changed, done = plan(solver, &(BlockShape){n, edge_count, size, edge, last}, &changed);
+  const BlockShape shape = {n, edge_count, size, edge, last, solver->guided ? &solver->guide : NULL, solver->guided};
+  bool changed, done = plan(solver, &shape, &changed);
+  solver->guided = NULL;
   if (done && !changed) return true;
   if (solver->cholmod) cholmod_factor_forget(solver->cholmod);
   const BlockPattern *p = &solver->plan.pattern;
@@ -160,6 +166,13 @@ bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int e
   block_plan_free(&solver->plan);
   return false;
 }
+
+bool block_cholesky_guide(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]) {
+  const BlockShape shape = {.count = n, .edge_count = edge_count, .size = size, .edge = edge};
+  return block_plan_guide(&solver->guide, &shape, solver->threads);
+}
+
+void block_cholesky_name(BlockCholesky *solver, const int *guided) { solver->guided = guided; }
 
 void block_cholesky_refresh(BlockCholesky *solver) { block_plan_refresh(&solver->plan); }
 

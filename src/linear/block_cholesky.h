@@ -31,6 +31,11 @@ void block_cholesky_choose(BlockCholesky *solver, BlockMethod method, double mem
  * memory is out. */
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2],
                             const bool *last);
+/* Orders these blocks once for all patterns that follow: their blocks are some of these, with at least these couplings
+ * between them. block_cholesky_name says which they are, for the next analyze; `guided` is not copied. False if memory
+ * is out. */
+bool block_cholesky_guide(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]);
+void block_cholesky_name(BlockCholesky *solver, const int *guided);
 /* Makes later results independent of earlier patterns. Without it an order is kept while its predicted cost is low. */
 void block_cholesky_refresh(BlockCholesky *solver);
 void block_cholesky_clear(BlockCholesky *solver);              /* sets all values to zero */

@@ -45,6 +45,25 @@ int block_edges_sort(int (*edge)[2], int count) {
   return kept;
 }
 
+int block_edges_before(const int (*edge)[2], int count, const int end[2]) {
+  int low = 0, high = count;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (compare_edges(edge[middle], end) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+int block_edges_drop(int (*edge)[2], int count, const int (*other)[2], int others) {
+  int kept = 0;
+  for (int e = 0; e < count; e++) {
+    int at = block_edges_before(other, others, edge[e]);
+    if (at == others || compare_edges(other[at], edge[e]) != 0) memmove(edge[kept++], edge[e], sizeof *edge);
+  }
+  return kept;
+}
+
 void block_edges_index(const int (*edge)[2], int count, int blocks, int *first) {
   memset(first, 0, ((size_t)blocks + 1) * sizeof(int));
   for (int e = 0; e < count; e++) first[edge[e][0] + 1]++;

@@ -4,6 +4,13 @@
 
 #include <stdbool.h>
 
+/* An order of blocks, made without couplings that come and go; see block_plan_guide. */
+typedef struct BlockGuide {
+  int count, column_count;
+  int *column_of; /* by block */
+  double *work;   /* by column: flops of a factor */
+} BlockGuide;
+
 /* The caller's blocks and their couplings, each coupling once. */
 typedef struct BlockShape {
   int count, edge_count;
@@ -11,6 +18,8 @@ typedef struct BlockShape {
   const int (*edge)[2];
   const bool *last; /* by block: eliminated after the others, so that solves with right-hand sides in these blocks alone
                        visit few columns, unless the factor becomes much larger; NULL: none */
+  const BlockGuide *guide; /* NULL: none */
+  const int *guided;       /* by block: which block of the guide it is */
 } BlockShape;
 
 typedef struct BlockGraph {

@@ -17,6 +17,7 @@ static const double last_solves = 30, visit_column = 5000, visit_block = 1000;
 void block_plan_free(BlockPlan *plan) {
   block_order_free(&plan->order);
   block_pattern_free(&plan->pattern);
+  mem_free(plan->guided);
   *plan = (BlockPlan){.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
 }
 
@@ -49,11 +50,13 @@ static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method, b
   return true;
 }
 
-/* Replaces the plan by the other. */
+/* Replaces the plan by the other, which is for the same shape. */
 static void take(BlockPlan *plan, BlockPlan *other) {
   BlockPlan worse = *plan;
   *plan = *other;
   *other = worse;
+  other->guided = plan->guided;
+  plan->guided = worse.guided;
 }
 
 /* Makes another plan and takes it if it is better. */
@@ -94,13 +97,94 @@ static void try_last(BlockPlan *plan, const BlockShape *shape) {
   block_plan_free(&other);
 }
 
+/* ---- guides ---- */
+
+/* The order of the guide's columns that the shape has, and their flops without other couplings. False if memory is
+ * out. */
+static bool order_by_guide(BlockOrder *order, const BlockShape *shape, double *flops) {
+  const BlockGuide *guide = shape->guide;
+  int *place = mem_zeroed((size_t)guide->column_count, sizeof(int)), columns = 0;
+  int *column_of = mem_alloc((size_t)shape->count, sizeof(int));
+  *flops = 0;
+  if (!place || !column_of) {
+    mem_free(place);
+    mem_free(column_of);
+    return false;
+  }
+  for (int i = 0; i < shape->count; i++) place[guide->column_of[shape->guided[i]]] = 1;
+  for (int c = 0; c < guide->column_count; c++) {
+    *flops += place[c] ? guide->work[c] : 0;
+    columns += place[c];
+    place[c] = columns - 1;
+  }
+  for (int i = 0; i < shape->count; i++) column_of[i] = place[guide->column_of[shape->guided[i]]];
+  mem_free(place);
+  block_order_free(order);
+  *order = (BlockOrder){shape->count, columns, column_of};
+  return true;
+}
+
+/* False if memory is out or the other couplings make the factor much dearer. */
+static bool make_guided(BlockPlan *plan, const BlockShape *shape) {
+  double flops;
+  if (!shape->guide || shape->last || !order_by_guide(&plan->order, shape, &flops) ||
+      !block_pattern_build(&plan->pattern, shape, &plan->order, true, plan->threads))
+    return false;
+  plan->flops = plan->pattern.flops;
+  plan->bytes = (double)plan->pattern.value_count * sizeof(double);
+  plan->own = true;
+  return plan->flops <= outgrown * flops;
+}
+
+static bool remember_names(BlockPlan *plan, const BlockShape *shape) {
+  if (!shape->guide) return true;
+  plan->guided = mem_alloc((size_t)shape->count, sizeof(int));
+  if (plan->guided) memcpy(plan->guided, shape->guided, (size_t)shape->count * sizeof(int));
+  return plan->guided != NULL;
+}
+
+bool block_plan_named_alike(const BlockPlan *plan, const BlockShape *shape) {
+  if (!shape->guide || !plan->guided) return !shape->guide && !plan->guided;
+  return memcmp(plan->guided, shape->guided, (size_t)shape->count * sizeof(int)) == 0;
+}
+
 static bool make_best(BlockPlan *plan, const BlockShape *shape) {
   block_plan_free(plan);
+  if (!remember_names(plan, shape)) return false;
+  if (make_guided(plan, shape)) return true;
   if (!make(plan, shape, ORDER_AMD, false)) return false;
   double worth = block_order_mergeable(shape) ? worth_metis_meshes : worth_metis_bodies;
   if (block_order_has_metis() && plan->flops >= worth * shape->count) try_metis(plan, shape);
   if (shape->last) try_last(plan, shape);
   return true;
+}
+
+void block_guide_free(BlockGuide *guide) {
+  mem_free(guide->column_of);
+  mem_free(guide->work);
+  *guide = (BlockGuide){0};
+}
+
+bool block_plan_guide(BlockGuide *guide, const BlockShape *shape, int threads) {
+  BlockPlan plan = {.threads = threads};
+  BlockShape alone = *shape;
+  alone.guide = NULL;
+  alone.last = NULL;
+  block_guide_free(guide);
+  bool made = make_best(&plan, &alone);
+  if (made) {
+    const BlockPattern *p = &plan.pattern;
+    *guide = (BlockGuide){shape->count, p->n, mem_alloc((size_t)shape->count, sizeof(int)),
+                          mem_alloc((size_t)p->n, sizeof(double))};
+    made = guide->column_of && guide->work;
+    if (made && p->n) {
+      memcpy(guide->column_of, p->column_of, (size_t)shape->count * sizeof(int));
+      memcpy(guide->work, p->work, (size_t)p->n * sizeof(double));
+    }
+  }
+  block_plan_free(&plan);
+  if (!made) block_guide_free(guide);
+  return made;
 }
 
 static bool make_incomplete(BlockPlan *plan, const BlockShape *shape) {
@@ -122,7 +206,7 @@ bool block_plan_make(BlockPlan *plan, const BlockShape *shape) {
 
 static bool same_blocks(const BlockPlan *plan, const BlockShape *s) {
   const BlockPattern *p = &plan->pattern;
-  return p->given_size && p->given_count == s->count &&
+  return p->given_size && p->given_count == s->count && block_plan_named_alike(plan, s) &&
          memcmp(p->given_size, s->size, (size_t)s->count * sizeof(int)) == 0;
 }
 
@@ -138,7 +222,7 @@ static bool moves_last(const BlockPlan *plan, const BlockShape *shape) {
 BlockReuse block_plan_reuse(BlockPlan *plan, const BlockShape *shape) {
   bool anew = plan->refresh, fill = !block_plan_iterative(plan);
   plan->refresh = false;
-  if ((plan->own || !anew) && block_pattern_matches(&plan->pattern, shape)) {
+  if ((plan->own || !anew) && block_pattern_matches(&plan->pattern, shape) && block_plan_named_alike(plan, shape)) {
     plan->own = plan->own && block_pattern_ends_alike(&plan->pattern, shape);
     if (plan->own || (!anew && !moves_last(plan, shape))) return PLAN_SAME;
   }

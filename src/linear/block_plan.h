@@ -3,8 +3,10 @@
  *
  * An order is a function of the pattern it was made for. Until block_plan_refresh it is reused for other patterns of
  * the same blocks, as contacts change, while its predicted work does not grow much. After a refresh the next pattern
- * gets the order that a new plan would give it, so a solve depends on nothing before the refresh. Tested in
- * tests/test_block_cholesky.c. */
+ * gets the order that a new plan would give it, so a solve depends on nothing before the refresh.
+ *
+ * Of soft bodies most couplings never change. A guide has their order; a new plan takes the order of its blocks from
+ * there, as long as the other couplings do not make the factor much dearer. Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_PLAN_H
 #define ABD_LINEAR_BLOCK_PLAN_H
 
@@ -24,6 +26,7 @@ typedef struct BlockPlan {
   bool own;     /* the order was made for this pattern */
   bool ends;    /* last blocks are at the end of the order; false if that costs too much */
   int at_end;   /* so many blocks are */
+  int *guided;  /* of the shape that the order was made for; NULL if it had no guide */
   bool refresh; /* the next pattern must get its own order */
 } BlockPlan;
 
@@ -34,6 +37,12 @@ typedef enum BlockReuse { PLAN_SAME = 0, PLAN_REBUILT, PLAN_OUTDATED } BlockReus
 BlockReuse block_plan_reuse(BlockPlan *plan, const BlockShape *shape);
 /* Makes a new order and its pattern. False if memory is out; the plan is then empty. */
 bool block_plan_make(BlockPlan *plan, const BlockShape *shape);
+/* Makes a guide for shapes whose blocks are among those of this one, with at least its couplings between them. False if
+ * memory is out; the guide is then empty. */
+bool block_plan_guide(BlockGuide *guide, const BlockShape *shape, int threads);
+void block_guide_free(BlockGuide *guide);
+/* Are the blocks of the shape, as the guide names them, those of the plan? */
+bool block_plan_named_alike(const BlockPlan *plan, const BlockShape *shape);
 void block_plan_refresh(BlockPlan *plan);
 void block_plan_free(BlockPlan *plan);
 

@@ -119,19 +119,68 @@ static void list_bound(PairSweep *p) {
   }
 }
 
+/* With a soft side: may a listed stencil come below the floor on the path? */
+static bool path_meets(const PairSweep *p, const Candidate *c) {
+  return !(path_distance(p->pair, p->scene, c) - path_closing(p->pair, p->scene, p->s.d, c) > p->s.floor);
+}
+
+enum { BOUND_CHUNKS = 256 };
+typedef struct PathBounds {
+  const PairSweep *sweep;
+  const Candidate *candidate;
+  double least[BOUND_CHUNKS];
+  int calls[BOUND_CHUNKS];
+} PathBounds;
+
+static void bound_chunk(void *context, int first, int last, int index) {
+  PathBounds *b = context;
+  const PairSweep *p = b->sweep;
+  b->least[index] = 1;
+  b->calls[index] = 0;
+  for (int i = first; i < last && !interrupted(p->scene->model->interrupt); i++) {
+    const Candidate *c = &b->candidate[i];
+    if (!path_meets(p, c)) continue;
+    double separation = stencil_separation(p->pair, p->scene, c->kind, c->prim_a, c->prim_b);
+    b->calls[index]++;
+    b->least[index] = least(b->least[index], sweep_stencil(&p->s, c->kind, c->prim_a, c->prim_b, separation, 1));
+  }
+}
+
+void pair_bound_ahead(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], int threads) {
+  PairCache *cache = pair_cache(pair, scene);
+  int count = cache->candidate.count, chunk = PATH_LARGE / 8 + count / BOUND_CHUNKS;
+  cache->bounded = false;
+  if (threads <= 1 || !pair->soft || !cache->ahead || count < PATH_LARGE) return;
+  PairSweep p = sweep_of(pair, scene, q, d);
+  sweep_measure(&p);
+  PathBounds b = {.sweep = &p, .candidate = cache_candidates(cache, scene)};
+  parallel_chunks(threads, count, chunk, bound_chunk, &b);
+  pair->bound = 1;
+  for (int k = 0; k < parallel_chunk_count(count, chunk); k++) {
+    pair->bound = least(pair->bound, b.least[k]);
+    pair->counts.ccd_calls += b.calls[k];
+  }
+  cache->bounded = true;
+}
+
 /* With a soft side: the list contains all stencils that may come into contact on this path. */
 static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+  PairCache *cache = pair_cache(pair, scene);
+  pair->needs_cover = false;
+  if (cache->bounded) {
+    cache->bounded = cache->ahead = false;
+    return;
+  }
   PairSweep p = sweep_of(pair, scene, q, d);
   sweep_measure(&p);
   if (!p.cache->ahead) path_find_ahead(pair, scene, q, d);
   if (!p.cache->ahead) path_list(pair, scene, q, d);
   p.cache->ahead = false;
   pair->bound = 1;
-  pair->needs_cover = false;
   const Candidate *candidate = cache_candidates(p.cache, scene);
   for (int i = 0; i < p.cache->candidate.count; i++) {
     const Candidate *c = &candidate[i];
-    if (path_distance(pair, scene, c) - path_closing(pair, scene, d, c) > p.s.floor) continue;
+    if (!path_meets(&p, c)) continue;
     if (pair_stops(pair, scene)) return;
     pair->bound = least(pair->bound, stencil_bound(&p, c->kind, c->prim_a, c->prim_b));
   }

@@ -55,6 +55,8 @@ typedef struct PairCache {
   bool away;       /* another machine has them, `candidate` is empty */
   bool ahead;      /* with a soft side: they suffice for the path that pair_bound is called for next */
   bool left;       /* with a soft side: a path other than the list's was bounded with them */
+  bool marked;     /* with a soft side: `near` is 0 of those within reach at the poses of the next pair_eval, else 1 */
+  bool bounded;    /* with a soft side: the bound of the next pair_bound is known */
   Range candidate; /* Candidate */
   double radius;   /* of the list */
   double extent;   /* how far from b's origin a's box reached at T_ref */

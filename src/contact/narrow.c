@@ -79,9 +79,14 @@ static void add_barriers(const Narrow *n) {
 /* Finds the contacts of a pair with a soft side in the list of the path that contains the poses. */
 static void eval_on_path(Narrow *n) {
   const Affine q[2] = {*n->qa, *n->qb};
-  if (!path_covers(n->pair, n->scene, q)) path_list(n->pair, n->scene, q, NULL);
+  bool marked = n->cache->marked;
+  n->cache->marked = false;
+  if (!marked && !path_covers(n->pair, n->scene, q)) path_list(n->pair, n->scene, q, NULL);
   const Candidate *c = cache_candidates(n->cache, n->scene);
-  for (int i = 0; i < n->cache->candidate.count; i++) candidate_eval(n, &c[i]);
+  for (int i = 0; i < n->cache->candidate.count; i++) {
+    if (marked && c[i].near > 0) n->pair->counts.distances++;
+    else candidate_eval(n, &c[i]);
+  }
 }
 
 /* If the bodies barely moved since the last full evaluation, re-tests only the candidates that were near then. Returns
@@ -195,6 +200,37 @@ static Narrow narrow_of(Pair *pair, const ContactScene *scene, const Affine *qa,
   n.shape_b = side_shape(&n.b);
   n.rounding = ROUNDING_DISTANCE * (max_component(vec3_abs(qa->n[0])) + side_radius(&n.a)) / n.range;
   return n;
+}
+
+typedef struct Marks {
+  const Narrow *narrow;
+  Candidate *candidate;
+} Marks;
+
+static void mark_chunk(void *context, int first, int last, int index) {
+  const Marks *marks = context;
+  const Narrow *n = marks->narrow;
+  double reach = n->range + n->separation;
+  (void)index;
+  for (int i = first; i < last; i++) {
+    Candidate *c = &marks->candidate[i];
+    Contact contact;
+    Vec3 diff;
+    double dist_sq = stencil_distance_sq(&n->shape_a, n->qa, &n->shape_b, n->qb, c->kind, c->prim_a, c->prim_b, reach,
+                                         &contact, &diff);
+    c->near = dist_sq >= reach * reach ? 1 : 0; /* also of one that is not a number */
+  }
+}
+
+void pair_mark_ahead(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int threads) {
+  PairCache *cache = pair_cache(pair, scene);
+  cache->marked = false;
+  if (threads <= 1 || !pair->soft || cache->candidate.count < PATH_LARGE) return;
+  if (!path_covers(pair, scene, (Affine[2]){*qa, *qb})) return;
+  const Narrow n = narrow_of(pair, scene, qa, qb);
+  Marks marks = {&n, cache_candidates(cache, scene)};
+  parallel_chunks(threads, cache->candidate.count, PATH_LARGE / 8, mark_chunk, &marks);
+  cache->marked = true;
 }
 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {

@@ -171,6 +171,11 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
 /* Computes the largest step t <= 1 along the directions d that is safe for the listed candidates. Sets needs_cover if
  * other stencils may come into contact before. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
+/* Tests the stencils of a pair with a soft side and a long list on several threads: the next pair_bound or pair_eval,
+ * which must have the same arguments and surfaces, takes the results. The first after path_list_ahead. Call them outside
+ * of loops. */
+void pair_bound_ahead(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], int threads);
+void pair_mark_ahead(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int threads);
 /* The same for two stiff bodies in two parts, if another machine tests the stencils. pair_bound_take stores the least
  * bound of those that the plan names. */
 struct BoundPlan; /* contact/sweep.h */

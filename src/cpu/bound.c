@@ -220,7 +220,13 @@ static Outcome list_large_pairs(Cpu *cpu) {
     path_list_ahead(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]}, cpu->threads);
     if (p->failed) return stage_from(false);
   }
-  return stage_from(pairs_settle(&cpu->pairs));
+  if (!pairs_settle(&cpu->pairs)) return stage_from(false);
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    Pair *p = pairs_at(&cpu->pairs, k);
+    if (p->soft && pair_selected(cpu, k))
+      pair_bound_ahead(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]}, cpu->threads);
+  }
+  return stage_done();
 }
 
 static Outcome cover_pairs(Cpu *cpu) {

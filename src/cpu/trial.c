@@ -141,11 +141,24 @@ void eval_task(Cpu *cpu, int k, Pair *p) {
   pair_eval(p, &cpu->scene, &cpu->work.trial.body[p->a], &cpu->work.trial.body[p->b]);
 }
 
+/* Long lists of soft surfaces, each on all threads. */
+static void mark_large_pairs(Cpu *cpu) {
+  const Affine *q = cpu->work.trial.body;
+  for (int k = 0; cpu->threads > 1 && cpu->model->soft_count && k < cpu->pairs.count; k++) {
+    Pair *p = pairs_at(&cpu->pairs, k);
+    if (p->soft && !cpu->pair_far[k] && pair_selected(cpu, k))
+      pair_mark_ahead(p, &cpu->scene, &q[p->a], &q[p->b], cpu->threads);
+  }
+}
+
 /* Contacts at the trial poses, and the sums of their energies. */
 static Outcome eval_pairs(Cpu *cpu) {
   const Accelerator *other = cpu->accelerator;
   if (!reserve_pair_parts(cpu)) return stage_from(false);
-  if (!other) return for_near_pairs(cpu, eval_task, note_pair, pair_chunk);
+  if (!other) {
+    mark_large_pairs(cpu);
+    return for_near_pairs(cpu, eval_task, note_pair, pair_chunk);
+  }
   Outcome outcome = other->eval(cpu->accelerator_self, cpu);
   if (!stage_failed(outcome)) segments_for(&cpu->island_pairs, cpu->threads, 64, note_pair, pair_chunk, cpu);
   return outcome;

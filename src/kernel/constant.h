@@ -101,6 +101,8 @@
 #define SWEEP_TURN 0.4
 /* [range] Lists of soft surfaces serve paths so far from their own. Cost alone */
 #define PATH_SPARE 0.25
+/* [stencils] All threads test a longer list of soft surfaces together. Cost alone */
+#define PATH_LARGE 4096
 
 /* ---- Friction ---- */
 

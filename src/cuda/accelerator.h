@@ -59,7 +59,7 @@ typedef struct Picks {
   int threads;
   Picked *list, *scratch; /* all of them, after picks_list */
   int count, capacity, scratch_capacity;
-  int *share; /* [threads + 1] of the list: as many as each thread picked */
+  int *share; /* [threads + 1] where the picks of each thread begin, after picks_join */
 } Picks;
 
 /* Of a pair without task; whose list is not there yet; whose list is searched first; that is searched in windows. */
@@ -98,7 +98,7 @@ typedef struct Cuda {
   DeviceArray fresh, next;
   EvalPlan *plan; /* by pair */
   struct BoundPlan *bound_plan;
-  Picks task_of;   /* pairs that have a task, in their order */
+  Picks task_of;   /* pairs that have a task */
   Picks uncovered; /* pairs whose lists did not reach far enough for the last bounds */
   int *task_chunk; /* by task: its first chunk */
   int *pair_task;  /* by pair: its task in Newton's system, -1 if it has none */
@@ -157,11 +157,14 @@ bool picks_open(Picks *picks, int threads); /* false if memory is out */
 void picks_close(Picks *picks);
 void picks_clear(Picks *picks);
 void picks_add(Picks *picks, int pair, int items); /* any thread of a loop; each pair once */
-/* Lists what was added since picks_clear, in the order of the pairs, of which there are `pairs`. False if memory was
- * out. */
+/* Lists what was added since picks_clear, thread by thread: an order that differs from run to run, for what does not
+ * depend on it. False if memory was out. */
+bool picks_join(Picks *picks);
+/* The same in the order of the pairs, of which there are `pairs`. */
 bool picks_list(Picks *picks, int pairs);
-/* Calls the body for each place in the list. Most of them run on the thread that picked them, whose cache has their
- * pairs. */
+bool picks_shared(const Picks *picks, int threads); /* do the shares of so many threads have all of the list? */
+/* After picks_join: calls the body for each place in the list. Most of them run on the thread that picked them, whose
+ * cache has their pairs. */
 void picks_for(const Picks *picks, int threads, int grain, ParallelBody *body, void *context);
 
 /* load.c: sends the friction points if those there are out of date. */

@@ -94,7 +94,7 @@ Outcome cuda_bound(void *self, Cpu *cpu) {
   outcome = for_pairs(cpu, sweep_plan_task);
   if (stage_failed(outcome)) return outcome;
   Tasks tasks;
-  if (!picks_list(&c->task_of, cpu->pairs.count) || !tasks_cut(c, cpu, &tasks)) return stage_from(false);
+  if (!picks_join(&c->task_of) || !tasks_cut(c, cpu, &tasks)) return stage_from(false);
   return tasks.count ? run_sweep(c, cpu, &tasks, take_bound) : stage_done();
 }
 
@@ -160,9 +160,9 @@ static Outcome cover_all(Cuda *c, Cpu *cpu) {
 
 Outcome cuda_cover(void *self, Cpu *cpu) {
   Cuda *c = self;
-  if (!picks_list(&c->uncovered, cpu->pairs.count)) return stage_from(false);
+  if (!picks_join(&c->uncovered)) return stage_from(false);
   cpu->failed = -1;
-  parallel_for(cpu->threads, c->uncovered.count, 8, cover_plan, cpu);
+  picks_for(&c->uncovered, cpu->threads, 8, cover_plan, cpu);
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
   return cpu->failed < 0 ? cover_all(c, cpu) : pair_outcome(cpu, cpu->failed);
 }

@@ -82,7 +82,7 @@ static bool search_planned(Cuda *c, Cpu *cpu) {
 static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose) {
   Tasks tasks;
   c->tried_count = 0;
-  if (!picks_list(&c->task_of, cpu->pairs.count)) return stage_from(false);
+  if (!picks_join(&c->task_of)) return stage_from(false);
   if (!search_planned(c, cpu)) return cuda_lost(c);
   if (!tasks_cut(c, cpu, &tasks)) return stage_from(false);
   c->result = (Twin){c->result.here, c->result.there, sizeof(EvalResult), 0};

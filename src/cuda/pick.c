@@ -1,5 +1,5 @@
-/* Pairs that loops pick, see accelerator.h. Each thread writes to a list of its own; together they are sorted, so that
- * the order does not depend on the threads. Tested in tests/test_cuda_serial.c. */
+/* Pairs that loops pick, see accelerator.h. Each thread writes to a list of its own. Tested in
+ * tests/test_cuda_serial.c. */
 #include <string.h>
 
 #include "cuda/accelerator.h"
@@ -59,7 +59,7 @@ static bool is_sorted(const Picked *list, int count) {
   return true;
 }
 
-bool picks_list(Picks *p, int pairs) {
+bool picks_join(Picks *p) {
   int count = 0;
   bool starved = false;
   for (int t = 0; t < p->threads; t++) {
@@ -75,6 +75,12 @@ bool picks_list(Picks *p, int pairs) {
     p->count += own->count;
     p->share[t + 1] = p->count;
   }
+  return true;
+}
+
+bool picks_list(Picks *p, int pairs) {
+  if (!picks_join(p)) return false;
+  int count = p->count;
   for (int shift = 0; !is_sorted(p->list, count) && shift < 31 && (pairs - 1) >> shift > 0; shift += 8) {
     sort_by_byte(p->list, p->scratch, count, shift);
     Picked *sorted = p->scratch;
@@ -87,7 +93,9 @@ bool picks_list(Picks *p, int pairs) {
   return true;
 }
 
+bool picks_shared(const Picks *p, int threads) { return threads <= p->threads && p->share[threads] == p->count; }
+
 void picks_for(const Picks *p, int threads, int grain, ParallelBody *body, void *context) {
-  if (threads <= p->threads && p->share[threads] == p->count) parallel_shares(threads, p->share, grain, body, context);
+  if (picks_shared(p, threads)) parallel_shares(threads, p->share, grain, body, context);
   else parallel_for(threads, p->count, grain, body, context);
 }

@@ -42,6 +42,32 @@ static void fill_body(void *context, int i) {
   if (f->direction) ((Affine *)packet_here(packet, f->tasks->direction))[i] = f->direction[i];
 }
 
+typedef struct Filling {
+  const TaskFill *fill;
+  ParallelBody *task;
+  int bound[PARALLEL_MAX + 1]; /* of each thread's items: its share of the bodies, then the tasks that it picked */
+  int threads, bodies;
+} Filling;
+
+static void fill_item(void *context, int item) {
+  const Filling *f = context;
+  int t = 0;
+  while (f->bound[t + 1] <= item) t++;
+  if (item > f->bound[t]) {
+    f->task((void *)f->fill, item - t - 1);
+    return;
+  }
+  int end = (int)((int64_t)f->bodies * (t + 1) / f->threads);
+  for (int i = (int)((int64_t)f->bodies * t / f->threads); i < end; i++) fill_body((void *)f->fill, i);
+}
+
 void tasks_fill(const TaskFill *f, ParallelBody *task) {
-  parallel_both(f->cpu->threads, f->tasks->count, f->cpu->model->body_count, 64, task, fill_body, (void *)f);
+  const Picks *picks = &cuda_of(f->cpu)->task_of;
+  Filling filling = {.fill = f, .task = task, .threads = f->cpu->threads, .bodies = f->cpu->model->body_count};
+  if (picks_shared(picks, filling.threads)) {
+    for (int t = 0; t <= filling.threads; t++) filling.bound[t] = picks->share[t] + t;
+    parallel_shares(filling.threads, filling.bound, 16, fill_item, &filling);
+  } else {
+    parallel_both(filling.threads, f->tasks->count, filling.bodies, 64, task, fill_body, (void *)f);
+  }
 }

@@ -1,5 +1,5 @@
-/* The tasks that loops send to the GPU in one packet with the poses, in the order of the pairs, each cut into
- * chunks. */
+/* The tasks that loops send to the GPU in one packet with the poses, each cut into chunks. Their order does not matter:
+ * each has results of its own. */
 #ifndef ABD_CUDA_TASK_H
 #define ABD_CUDA_TASK_H
 

@@ -179,17 +179,40 @@ static void solve_forward(void *context, const BlockTask *task, BlockWorker *wor
   }
 }
 
+/* x_c -= L_rc^T x_r for all rows r > c of a column of twelve whose rows have twelve too, as those of bodies. Sums stay in
+ * registers from block to block. */
+static void gather_column12(const Solve *solve, int c) {
+  const BlockPattern *p = solve->factor->pattern;
+  Lane sum[12][LANES_PER_FOUR] = {{{0}}};
+  for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++)
+    add_products12(sum, solve->factor->values + p->block_at[b], solve->x + p->unknown_at[p->block_row[b]]);
+  subtract_sums12(solve->x + p->unknown_at[c], sum);
+}
+
+static void gather_column(const Solve *solve, int c) {
+  const BlockPattern *p = solve->factor->pattern;
+  bool alike = p->size[c] == 12;
+  for (int b = p->column_at[c] + 1; alike && b < p->column_at[c + 1]; b++) alike = p->size[p->block_row[b]] == 12;
+  if (alike) {
+    gather_column12(solve, c);
+    return;
+  }
+  for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
+    int row = p->block_row[b];
+    subtract_transpose_times(solve->x + p->unknown_at[c], solve->factor->values + p->block_at[b],
+                             solve->x + p->unknown_at[row], p->size[row], p->size[c]);
+  }
+}
+
 /* x_c = L_cc^-T (x_c - sum over rows r > c of L_rc^T x_r). Waits for the rows after last, which other tasks have. */
 static void solve_column_backward(const Solve *solve, int c, int last, BlockWorker *worker) {
   const BlockFactor *f = solve->factor;
   const BlockPattern *p = f->pattern;
-  int at = p->unknown_at[c], s = p->size[c];
-  for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
-    int row = p->block_row[b];
-    if (row > last) block_tasks_wait(worker, row);
-    subtract_transpose_times(solve->x + at, f->values + p->block_at[b], solve->x + p->unknown_at[row], p->size[row], s);
-  }
-  solve_upper(solve->x + at, f->values + p->block_at[p->column_at[c]], f->inverse + at, s);
+  int at = p->unknown_at[c];
+  for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++)
+    if (p->block_row[b] > last) block_tasks_wait(worker, p->block_row[b]);
+  gather_column(solve, c);
+  solve_upper(solve->x + at, f->values + p->block_at[p->column_at[c]], f->inverse + at, p->size[c]);
 }
 
 static void solve_backward(void *context, const BlockTask *task, BlockWorker *worker) {

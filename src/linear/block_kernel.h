@@ -251,6 +251,25 @@ KERNEL_INLINE void subtract_transpose_times_any(double *restrict x, const double
   }
 }
 
+/* sum += products of the rows of a and y, twelve of each; by column of a and by row modulo four. */
+KERNEL_INLINE void add_products12(Lane sum[12][LANES_PER_FOUR], const double *a, const double *y) {
+#pragma GCC unroll 12
+  for (int p = 0; p < 12; p++)
+#pragma GCC unroll 6
+    for (int r = 0; r < LANES; r++) sum[p][r % LANES_PER_FOUR] += const_lanes(a + 12 * p)[r] * const_lanes(y)[r];
+}
+
+/* x (12) -= the sums over all rows. */
+KERNEL_INLINE void subtract_sums12(double *x, const Lane sum[12][LANES_PER_FOUR]) {
+#pragma GCC unroll 12
+  for (int p = 0; p < 12; p++) {
+    double part[4];
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; r++) part[r] = sum[p][r / LANE][r % LANE];
+    x[p] -= (part[0] + part[2]) + (part[1] + part[3]);
+  }
+}
+
 static inline void solve_lower(double *x, const double *l, const double *inverse, int s) {
   if (s == 12) solve_lower_any(x, l, inverse, 12);
   else if (s == 3) solve_lower_any(x, l, inverse, 3);

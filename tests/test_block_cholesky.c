@@ -444,6 +444,36 @@ static void analyze_with_last(BlockCholesky *solver, const System *s, const int 
   free(last);
 }
 
+/* Chains of so many blocks, one of whose ends is coupled to that of the next chain. */
+static System comb(int chains, int length, int end) {
+  System s = system_new(chains * length, 2 * chains * length, NULL, 0);
+  for (int i = 0; i < s.n; i++) {
+    if (i % length) connect(&s, i - 1, i);
+    if (i >= length && i % length == end) connect(&s, i - length, i);
+  }
+  return s;
+}
+
+/* The order of the other blocks takes into account that they are coupled to the last ones: chains are eliminated from
+ * their loose ends, whichever it is, so that no block is added but between last ones. */
+static void orders_for_last_blocks(void **state) {
+  (void)state;
+  enum { CHAINS = 20, LENGTH = 40 };
+  for (int end = 0; end < LENGTH; end += LENGTH - 1) {
+    System s = comb(CHAINS, LENGTH, end);
+    int last[CHAINS];
+    BlockCholesky *solver = block_cholesky_create();
+    for (int k = 0; k < CHAINS; k++) last[k] = LENGTH * k + end;
+    analyze_with_last(solver, &s, last, CHAINS);
+    int blocks = (int)block_cholesky_factor_blocks(solver), between = CHAINS * (CHAINS - 1) / 2 - (CHAINS - 1);
+    print_message("%d blocks of L, %d blocks and %d couplings, %d last\n", blocks, s.n, s.edge_count, CHAINS);
+    assert_int_equal(columns_of(solver, last, CHAINS), CHAINS);
+    assert_true(blocks <= s.n + s.edge_count + between);
+    block_cholesky_destroy(solver);
+    system_free(&s);
+  }
+}
+
 /* Blocks that are eliminated last have no other columns above them. In an order that is kept they are moved to its end,
  * behind those that are there; others get an order of their own on request. So many that the factor would be dense keep
  * the usual order. */
@@ -954,6 +984,7 @@ int main(void) {
       cmocka_unit_test(survives_failed_allocations),
       cmocka_unit_test(puts_blocks_last),
       cmocka_unit_test(takes_orders_from_a_guide),
+      cmocka_unit_test(orders_for_last_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -269,14 +269,24 @@ static void join_neighbours(BlockOrder *order, const BlockGraph *g, const BlockS
   }
 }
 
-/* Couplings of blocks that are not last. */
-static int list_inner(const BlockShape *s, int (*edge)[2]) {
+static size_t count_last_couplings(const BlockShape *s) {
+  size_t last = 0;
+  for (int i = 0; i < s->count; i++) last += s->last[i];
+  return last * (last - (last > 0)) / 2;
+}
+
+/* The couplings, and those between all last blocks, which are coupled when the others are eliminated. So a method that
+ * chooses blocks of few couplings takes the last ones late and sees what the others are coupled to. */
+static int list_with_last(const BlockShape *s, int (*edge)[2]) {
   int count = 0;
   for (int k = 0; k < s->edge_count; k++) {
-    if (s->last[s->edge[k][0]] || s->last[s->edge[k][1]]) continue;
+    if (s->last[s->edge[k][0]] && s->last[s->edge[k][1]]) continue;
     edge[count][0] = s->edge[k][0];
     edge[count++][1] = s->edge[k][1];
   }
+  for (int i = 0; i < s->count; i++)
+    for (int j = s->last[i] ? i + 1 : s->count; j < s->count; j++)
+      if (s->last[j]) edge[count][0] = i, edge[count++][1] = j;
   return count;
 }
 
@@ -291,19 +301,19 @@ static void put_last(const BlockShape *s, int *by_rank, int *scratch) {
 }
 
 bool block_order_find(BlockOrder *order, const BlockShape *shape, OrderMethod method) {
-  BlockShape inner = *shape, *s = &inner;
-  size_t n = (size_t)s->count, edges = (size_t)s->edge_count;
+  BlockShape ordered = *shape, *s = &ordered;
+  size_t n = (size_t)s->count, edges = (size_t)s->edge_count + (s->last ? count_last_couplings(s) : 0);
   block_order_free(order);
   order->column_of = mem_alloc(n, sizeof(int));
   order->count = order->column_count = s->count;
   int *memory = mem_alloc(2 * n + 1 + (s->last ? 4 : 2) * edges, sizeof(int)), *by_rank = memory;
-  bool done = order->column_of && memory && s->edge_count < INT_MAX / 3;
+  bool done = order->column_of && memory && edges < INT_MAX / 3;
   if (done && n) {
     BlockGraph g = {memory + n, memory + 2 * n + 1};
     if (s->last) {
       int(*edge)[2] = (int(*)[2])(g.neighbour + 2 * edges);
-      inner.edge_count = list_inner(shape, edge);
-      inner.edge = (const int(*)[2])edge;
+      ordered.edge_count = list_with_last(shape, edge);
+      ordered.edge = (const int(*)[2])edge;
     }
     block_graph_build(&g, s, s->count, NULL, by_rank);
     if (method == ORDER_LEVELS) order_by_levels(&g, s->count, by_rank, order->column_of);

@@ -9,9 +9,9 @@
 static const double worth_metis_meshes = 1.2e5, worth_metis_bodies = 1e6;
 static const double outgrown = 1.5; /* times the flops of the order when it was made */
 /* Last blocks are solved for so many times with each factor: iterations of conjugate gradients of a net or a pile on
- * many ranks. Each visits their columns and the ancestors of these. A column, and each of its blocks, takes as long as
- * so many flops. */
-static const double last_solves = 30, visit_column = 5000, visit_block = 1000;
+ * many ranks. Each visits their columns and the ancestors of these. Such a column, each of its blocks, and a block in
+ * the factorisation take as long as so many flops. */
+static const double last_solves = 40, visit_column = 3000, visit_block = 1200, factor_block = 12000;
 
 /* Keeps the settings. */
 void block_plan_free(BlockPlan *plan) {
@@ -73,7 +73,7 @@ static double dense_flops(const BlockShape *shape) {
   return unknowns * unknowns * unknowns / 3;
 }
 
-/* Flops of a factor and of the solves for the last blocks; infinite if memory is out. */
+/* Flops, or what takes as long, of a factor and of the solves for the last blocks; infinite if memory is out. */
 static double cost_with_solves(const BlockPlan *plan, const BlockShape *shape) {
   const BlockPattern *p = &plan->pattern;
   bool *seen = mem_zeroed((size_t)p->n, sizeof *seen);
@@ -85,7 +85,7 @@ static double cost_with_solves(const BlockPlan *plan, const BlockShape *shape) {
       solve += visit_column + visit_block * (p->column_at[c + 1] - p->column_at[c]);
     }
   mem_free(seen);
-  return plan->flops + last_solves * solve;
+  return plan->flops + factor_block * p->block_count + last_solves * solve;
 }
 
 /* The same with the last blocks at the end, if that makes their solves cheaper than it makes the factor dearer. */

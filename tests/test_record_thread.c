@@ -251,6 +251,22 @@ static void test_order(void **state) {
   abd_world_destroy(world);
 }
 
+/* The processor time of writing a snapshot is known after it, and is not that of steps without one. */
+static void test_state_seconds(void **state) {
+  (void)state;
+  AbdWorld *world = make_world();
+  Run *run = begin_writer(world);
+  CHECK(run, step_and_record(run, world, false) && run_drain(run));
+  assert_true(run_state_seconds(run) == 0);
+  CHECK(run, step_and_record(run, world, true) && run_drain(run));
+  double seconds = run_state_seconds(run);
+  assert_true(seconds > 0 && seconds < 10);
+  CHECK(run, step_and_record(run, world, false) && run_drain(run));
+  assert_true(run_state_seconds(run) == seconds);
+  run_close(run);
+  abd_world_destroy(world);
+}
+
 /* A disk that is full, here a limit on the size of files: one of the next calls returns it, once. */
 static void test_disk(void **state) {
   (void)state;
@@ -365,9 +381,9 @@ static int clean(void **state) {
 int main(void) {
   const struct CMUnitTest test[] = {
       cmocka_unit_test(test_killed), /* first: it forks, so there are no threads yet */
-      cmocka_unit_test(test_same_file),   cmocka_unit_test(test_bounded), cmocka_unit_test(test_order),
-      cmocka_unit_test(test_disk),        cmocka_unit_test(test_memory),  cmocka_unit_test(test_many_bytes),
-      cmocka_unit_test(test_many_bodies),
+      cmocka_unit_test(test_same_file),   cmocka_unit_test(test_bounded),       cmocka_unit_test(test_order),
+      cmocka_unit_test(test_disk),        cmocka_unit_test(test_memory),        cmocka_unit_test(test_many_bytes),
+      cmocka_unit_test(test_many_bodies), cmocka_unit_test(test_state_seconds),
   };
   return cmocka_run_group_tests(test, NULL, clean);
 }

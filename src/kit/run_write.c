@@ -1,7 +1,9 @@
 /* Writing runs, see abd/record.h.
  *
  * A state to resume from is handed over with a step if CHECKPOINT_SECONDS have passed since the last one and copying
- * the last one took less than 1/CHECKPOINT_SHARE of that time. Resuming computes at most so much again. */
+ * the last one took less than 1/CHECKPOINT_SHARE of that time; of an MPI job copying and writing it, because its ranks
+ * take all processors, and all of them wait for the one that the writer interrupts. Resuming computes at most so much
+ * again. */
 #define _GNU_SOURCE
 #include "kit/kit.h"
 #include "scene/c_locale.h"
@@ -216,7 +218,8 @@ bool run_keep_state(AbdRun *run, const AbdWorld *world) {
 }
 
 bool run_checkpoint_is_due(const AbdRun *run) {
-  return clock_seconds() - run->kept_at >= fmax(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * run->keep_seconds);
+  double writing = abd_mpi_count() > 1 ? run_state_seconds(run->run) : 0;
+  return clock_seconds() - run->kept_at >= fmax(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * (run->keep_seconds + writing));
 }
 
 static AbdStatus not_writable(AbdRun *run) {

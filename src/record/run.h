@@ -115,6 +115,8 @@ Run *run_open_shard(const char *path, int rank, const char *id, int64_t step, Ru
 bool run_use_shards(Run *run, int64_t step, int ranks);
 /* The steps before this one are committed; INT64_MAX if none waits, -1 if one could not be written. */
 int64_t run_first_queued(Run *run);
+/* Processor time that the writer's thread took for the last snapshot, and what it wrote with it [s]; 0 before. */
+double run_state_seconds(Run *run);
 /* Frames that the last run_rewind deleted because a shard does not have them. */
 int64_t run_lost_frames(const Run *run);
 /* Makes an ordinary run file of a run with shards. out may be path: the shards are then removed. *end: the first step

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct Writer {
   pthread_t thread;
@@ -27,6 +28,7 @@ struct Writer {
   size_t bytes;             /* of uncommitted records */
   size_t held;              /* bytes of all blocks, including spare ones */
   int64_t oldest;           /* step of the first uncommitted record */
+  double state_seconds;     /* processor time of the last transaction with a snapshot */
   bool stop, failed;
 };
 
@@ -58,6 +60,18 @@ typedef struct Change {
   const AbdWorld *world;
   const RunStep *step;
 } Change;
+
+static bool has_state(const StepRecord *list) {
+  while (list && !list->state_size) list = list->next;
+  return list != NULL;
+}
+
+/* Of this thread [s]. */
+static double processor_time(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* Writes all records of a list in one transaction. */
 static bool write_list(Run *run, const StepRecord *list, const Change *change) {
@@ -117,8 +131,11 @@ static void *write_all(void *user) {
     bool drop = w->failed;
     w->first = w->last = NULL;
     pthread_mutex_unlock(&w->lock);
+    double begun = processor_time();
     bool good = drop || write_list(run, list, NULL);
+    double taken = processor_time() - begun;
     pthread_mutex_lock(&w->lock);
+    if (has_state(list)) w->state_seconds = taken;
     if (!good) w->failed = true;
     reuse_list(w, list);
   }
@@ -224,6 +241,15 @@ int64_t run_first_queued(Run *run) {
   int64_t step = w->failed ? -1 : w->count ? w->oldest : INT64_MAX;
   pthread_mutex_unlock(&w->lock);
   return step;
+}
+
+double run_state_seconds(Run *run) {
+  Writer *w = run->writer;
+  if (!w) return 0;
+  pthread_mutex_lock(&w->lock);
+  double seconds = w->state_seconds;
+  pthread_mutex_unlock(&w->lock);
+  return seconds;
 }
 
 /* Returns the record to the spare list. The failure is the writer's, or else memory's. */

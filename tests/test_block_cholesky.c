@@ -474,6 +474,46 @@ static void orders_for_last_blocks(void **state) {
   }
 }
 
+/* A caller may choose where last blocks are put, by what both cost; up to the next refresh. */
+static void places_last_blocks(void **state) {
+  (void)state;
+  enum { WIDTH = 16, COUNT = 10 };
+  System s = grid(WIDTH, WIDTH, NULL, 0);
+  BlockCholesky *solver = block_cholesky_create();
+  BlockCost cost[2];
+  int left[COUNT], more[COUNT + 1];
+  for (int k = 0; k < COUNT; k++) left[k] = more[k] = WIDTH * k;
+  more[COUNT] = WIDTH * WIDTH / 2 + 1;
+  fill_definite(&s, 1e3);
+  analyze_with_last(solver, &s, left, COUNT);
+  block_cholesky_costs(solver, cost);
+  print_message("factor and solves: %g and %g, at the end %g and %g\n", cost[0].factor, cost[0].solves, cost[1].factor,
+                cost[1].solves);
+  assert_true(cost[0].factor < cost[1].factor && cost[0].solves > 2 * cost[1].solves);
+  assert_int_equal(columns_of(solver, left, COUNT), COUNT); /* judged by the sums */
+  assert_true(block_cholesky_place_last(solver, LAST_AT_END));
+  assert_false(block_cholesky_place_last(solver, LAST_AMONG));
+  for (int k = 0; k < 2; k++) {
+    analyze_with_last(solver, &s, k ? more : left, COUNT + k);
+    assert_true(columns_of(solver, left, COUNT) > 2 * COUNT);
+    load(solver, &s);
+    assert_int_equal(block_cholesky_factor(solver, 1), 0);
+    check_subset("last blocks among the others", solver, &s);
+  }
+  block_cholesky_refresh(solver);
+  analyze_with_last(solver, &s, left, COUNT);
+  assert_int_equal(columns_of(solver, left, COUNT), COUNT);
+  block_cholesky_refresh(solver);
+  assert_true(analyze(solver, &s)); /* without last blocks both are the same, up to those that come */
+  block_cholesky_costs(solver, cost);
+  assert_true(cost[0].factor == cost[1].factor && cost[0].solves == 0 && cost[1].solves == 0);
+  assert_true(block_cholesky_place_last(solver, LAST_AMONG));
+  analyze_with_last(solver, &s, left, COUNT);
+  assert_true(columns_of(solver, left, COUNT) > 2 * COUNT);
+  block_cholesky_destroy(solver);
+  system_free(&s);
+}
+
 /* Blocks that are eliminated last have no other columns above them. In an order that is kept they are moved to its end,
  * behind those that are there; others get an order of their own on request. So many that the factor would be dense keep
  * the usual order. */
@@ -985,6 +1025,7 @@ int main(void) {
       cmocka_unit_test(puts_blocks_last),
       cmocka_unit_test(takes_orders_from_a_guide),
       cmocka_unit_test(orders_for_last_blocks),
+      cmocka_unit_test(places_last_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,8 @@ typedef struct Domain {
   bool (*any)(void *self, bool here);
   double (*waited)(const void *self); /* [s] in exchanges so far */
   Outcome (*share)(void *self, struct Cpu *cpu, Sharing what, Outcome own);
+  /* Before the own unknowns are factored: their order, about which the processes agree. */
+  Outcome (*order)(void *self, struct Cpu *cpu);
   /* Solves with the factor of the own unknowns. pivots: raised in it, -1 if it failed. */
   Outcome (*solve)(void *self, struct Cpu *cpu, int pivots, bool *raised);
   /* Joins sets of bodies: root[i] is a body of the same set. */

@@ -363,6 +363,8 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   const Model *m = cpu->model;
   const Domain *d = cpu->domain;
   int pivots;
+  Outcome ordered = d ? d->order(d->self, cpu) : stage_done();
+  if (stage_failed(ordered)) return ordered;
   if (!m->soft_count && !m->joint_count && !m->linkage.linked_count)
     pivots = system_begin_solve(&cpu->system, cpu->threads, fill_column, cpu);
   else if (!add_and_factor(cpu, &pivots)) return stage_from(false);

@@ -121,7 +121,7 @@ static void keep_plan(BlockCholesky *solver, int at) {
   block_plan_free(&kept[at]);
   for (; at > 0; at--) kept[at] = kept[at - 1];
   kept[0] = *plan;
-  *plan = (BlockPlan){.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
+  *plan = block_plan_empty(plan);
 }
 
 /* Islands end one after the other, and all of them begin in the next step, so patterns return. A kept plan is the one
@@ -130,13 +130,14 @@ static bool take_kept(BlockCholesky *solver, const BlockShape *shape) {
   int k = 0;
   while (k < KEPT_PLANS &&
          !(block_pattern_matches(&solver->kept[k].pattern, shape) && block_plan_named_alike(&solver->kept[k], shape) &&
-           block_pattern_ends_alike(&solver->kept[k].pattern, shape)))
+           block_pattern_ends_alike(&solver->kept[k].pattern, shape) && solver->kept[k].placed == solver->plan.place))
     k++;
   if (k == KEPT_PLANS) {
     keep_plan(solver, KEPT_PLANS - 1);
     return false;
   }
   BlockPlan found = solver->kept[k];
+  found.place = solver->plan.place;
   solver->kept[k] = (BlockPlan){0};
   keep_plan(solver, k);
   block_plan_free(&solver->plan);
@@ -612,5 +613,13 @@ void block_cholesky_solve_last(BlockCholesky *solver, const BlockSubset *s, cons
 int64_t block_cholesky_factor_blocks(const BlockCholesky *solver) { return solver->plan.pattern.block_count; }
 double block_cholesky_flops(const BlockCholesky *solver) { return solver->plan.flops; }
 double block_cholesky_bytes(const BlockCholesky *solver) { return solver->plan.bytes; }
+void block_cholesky_costs(const BlockCholesky *solver, BlockCost cost[2]) {
+  memcpy(cost, solver->plan.cost, 2 * sizeof *cost);
+}
+
+bool block_cholesky_place_last(BlockCholesky *solver, LastPlace place) {
+  return block_plan_place(&solver->plan, place);
+}
+
 bool block_cholesky_iterates(const BlockCholesky *solver) { return block_plan_iterative(&solver->plan); }
 int block_cholesky_iterations(const BlockCholesky *solver) { return solver->iterations; }

@@ -99,7 +99,11 @@ void block_cholesky_solve_last(BlockCholesky *solver, const BlockSubset *subset,
 int64_t block_cholesky_factor_blocks(const BlockCholesky *solver); /* blocks of L */
 double block_cholesky_flops(const BlockCholesky *solver);          /* predicted for one complete factorisation */
 double block_cholesky_bytes(const BlockCholesky *solver);          /* predicted for a complete factor's values */
-bool block_cholesky_iterates(const BlockCholesky *solver);         /* conjugate gradients solve this pattern */
-int block_cholesky_iterations(const BlockCholesky *solver);        /* of the last solve */
+/* Of the pattern of the first analyze after a refresh: with last blocks among the others, and at the end. */
+void block_cholesky_costs(const BlockCholesky *solver, BlockCost cost[2]);
+/* After these, up to the next refresh: where last blocks are put. False if the pattern has to be analyzed again. */
+bool block_cholesky_place_last(BlockCholesky *solver, LastPlace place);
+bool block_cholesky_iterates(const BlockCholesky *solver);  /* conjugate gradients solve this pattern */
+int block_cholesky_iterations(const BlockCholesky *solver); /* of the last solve */
 
 #endif

@@ -18,10 +18,10 @@ void block_plan_free(BlockPlan *plan) {
   block_order_free(&plan->order);
   block_pattern_free(&plan->pattern);
   mem_free(plan->guided);
-  *plan = (BlockPlan){.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
+  *plan = block_plan_empty(plan);
 }
 
-void block_plan_refresh(BlockPlan *plan) { plan->refresh = true; }
+void block_plan_refresh(BlockPlan *plan) { plan->refresh = true, plan->place = LAST_JUDGED; }
 
 static int count_last(const BlockShape *shape) {
   int count = 0;
@@ -42,8 +42,10 @@ static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method, b
   if (merge && !block_order_merge(&plan->order, &plan->pattern)) return false;
   if (!merge && !shape->last && !block_order_center(&plan->order, &plan->pattern, &again)) return false;
   if (again && !block_pattern_build(&plan->pattern, shape, &plan->order, true, plan->threads)) return false;
-  plan->ends = !merge && (last || !shape->last);
-  plan->at_end = last ? count_last(shape) : 0;
+  plan->lasts = count_last(shape);
+  plan->ends = !merge && plan->place != LAST_AMONG && (last || !plan->lasts);
+  plan->at_end = last ? plan->lasts : 0;
+  plan->placed = plan->place;
   plan->flops = plan->pattern.flops;
   plan->bytes = (double)plan->pattern.value_count * sizeof(double);
   plan->own = true;
@@ -61,7 +63,7 @@ static void take(BlockPlan *plan, BlockPlan *other) {
 
 /* Makes another plan and takes it if it is better. */
 static void try_metis(BlockPlan *plan, const BlockShape *shape) {
-  BlockPlan other = {.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
+  BlockPlan other = block_plan_empty(plan);
   if (make(&other, shape, ORDER_METIS, false) && other.flops < plan->flops) take(plan, &other);
   block_plan_free(&other);
 }
@@ -73,28 +75,35 @@ static double dense_flops(const BlockShape *shape) {
   return unknowns * unknowns * unknowns / 3;
 }
 
-/* Flops, or what takes as long, of a factor and of the solves for the last blocks; infinite if memory is out. */
-static double cost_with_solves(const BlockPlan *plan, const BlockShape *shape) {
+static double sum_of(BlockCost cost) { return cost.factor + cost.solves; }
+
+/* Of the solves: infinite if memory is out. */
+static BlockCost cost_of(const BlockPlan *plan, const BlockShape *shape) {
   const BlockPattern *p = &plan->pattern;
+  BlockCost cost = {plan->flops + factor_block * p->block_count, 0};
   bool *seen = mem_zeroed((size_t)p->n, sizeof *seen);
   double solve = 0;
-  if (!seen) return INFINITY;
-  for (int i = 0; i < shape->count; i++)
+  for (int i = 0; seen && i < shape->count; i++)
     for (int c = shape->last[i] ? p->column_of[i] : -1; c >= 0 && !seen[c]; c = p->parent[c]) {
       seen[c] = true;
       solve += visit_column + visit_block * (p->column_at[c + 1] - p->column_at[c]);
     }
+  cost.solves = seen ? last_solves * solve : INFINITY;
   mem_free(seen);
-  return plan->flops + factor_block * p->block_count + last_solves * solve;
+  return cost;
 }
 
-/* The same with the last blocks at the end, if that makes their solves cheaper than it makes the factor dearer. */
+/* The same with the last blocks at the end, if they belong there, or if that makes their solves cheaper than it makes
+ * the factor dearer. */
 static void try_last(BlockPlan *plan, const BlockShape *shape) {
-  double usual = cost_with_solves(plan, shape);
-  if (dense_flops(shape) >= usual) return;
-  BlockPlan other = {.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
-  if (make(&other, shape, plan->method, true) && cost_with_solves(&other, shape) < usual) take(plan, &other);
+  BlockCost cost[2] = {cost_of(plan, shape), {INFINITY, INFINITY}};
+  BlockPlan other = block_plan_empty(plan);
+  if (dense_flops(shape) < sum_of(cost[0]) && make(&other, shape, plan->method, true)) {
+    cost[1] = cost_of(&other, shape);
+    if (plan->place == LAST_AT_END || sum_of(cost[1]) < sum_of(cost[0])) take(plan, &other);
+  }
   block_plan_free(&other);
+  memcpy(plan->cost, cost, sizeof cost);
 }
 
 /* ---- guides ---- */
@@ -133,6 +142,7 @@ static bool make_guided(BlockPlan *plan, const BlockShape *shape) {
   plan->flops = plan->pattern.flops;
   plan->bytes = (double)plan->pattern.value_count * sizeof(double);
   plan->own = true;
+  plan->placed = plan->place;
   return plan->flops <= outgrown * flops;
 }
 
@@ -155,7 +165,17 @@ static bool make_best(BlockPlan *plan, const BlockShape *shape) {
   if (!make(plan, shape, ORDER_AMD, false)) return false;
   double worth = block_order_mergeable(shape) ? worth_metis_meshes : worth_metis_bodies;
   if (block_order_has_metis() && plan->flops >= worth * shape->count) try_metis(plan, shape);
-  if (shape->last) try_last(plan, shape);
+  plan->cost[0] = plan->cost[1] = (BlockCost){plan->flops + factor_block * plan->pattern.block_count, 0};
+  if (plan->lasts && plan->place != LAST_AMONG) try_last(plan, shape);
+  return true;
+}
+
+bool block_plan_place(BlockPlan *plan, LastPlace place) {
+  bool at_end = place == LAST_AT_END;
+  plan->place = place;
+  if (plan->lasts && plan->ends != at_end) return false;
+  if (!at_end) plan->ends = false;
+  plan->placed = place;
   return true;
 }
 
@@ -190,6 +210,7 @@ bool block_plan_guide(BlockGuide *guide, const BlockShape *shape, int threads) {
 static bool make_incomplete(BlockPlan *plan, const BlockShape *shape) {
   plan->method = ORDER_LEVELS;
   plan->ends = false;
+  plan->placed = plan->place;
   plan->own = true;
   return block_order_find(&plan->order, shape, ORDER_LEVELS) &&
          block_pattern_build(&plan->pattern, shape, &plan->order, false, plan->threads);
@@ -220,9 +241,10 @@ static bool moves_last(const BlockPlan *plan, const BlockShape *shape) {
 }
 
 BlockReuse block_plan_reuse(BlockPlan *plan, const BlockShape *shape) {
-  bool anew = plan->refresh, fill = !block_plan_iterative(plan);
+  bool anew = plan->refresh || plan->placed != plan->place, fill = !block_plan_iterative(plan);
   plan->refresh = false;
-  if ((plan->own || !anew) && block_pattern_matches(&plan->pattern, shape) && block_plan_named_alike(plan, shape)) {
+  if ((plan->own || !anew) && plan->placed == plan->place && block_pattern_matches(&plan->pattern, shape) &&
+      block_plan_named_alike(plan, shape)) {
     plan->own = plan->own && block_pattern_ends_alike(&plan->pattern, shape);
     if (plan->own || (!anew && !moves_last(plan, shape))) return PLAN_SAME;
   }

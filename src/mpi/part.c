@@ -223,6 +223,7 @@ static Outcome part_begin(void *self, Cpu *cpu) {
   if (stage_failed(outcome)) return outcome;
   if (!s->listed) list_own(s);
   for (int k = 0; k < s->own_count; k++) s->acts[s->own_body[k]] = false;
+  s->ordered = false;
   s->waited = ranks_waited();
   s->view = *s->model;
   s->view.moving = s->own_body;
@@ -474,6 +475,7 @@ bool part_create(Cpu *cpu) {
                        .any = part_any,
                        .waited = part_waited,
                        .share = part_share_islands,
+                       .order = part_order,
                        .solve = part_solve,
                        .unite = part_unite,
                        .clusters = part_clusters,

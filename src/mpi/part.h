@@ -101,6 +101,7 @@ typedef struct Part {
   size_t *contact_first;
   State *after;       /* while a step ends */
   float *load;        /* per body */
+  bool ordered;       /* in this step: the ranks have agreed about the order of the factors */
   bool *acts;         /* per own body: one of Newton's systems in this step has it */
   PartLoad now, all;  /* of this step; of all ranks */
   double mean_load;   /* of a rank */
@@ -142,6 +143,7 @@ bool part_count(void *self, Islands *islands);
 Outcome part_share_islands(void *self, Cpu *cpu, Sharing what, Outcome own);
 bool part_clusters(void *self, const int *root, const int *label, struct Cluster *cluster);
 /* solve.c */
+Outcome part_order(void *self, Cpu *cpu);
 Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised);
 void gradients_destroy(Gradients *gradients);
 /* balance.c, after a step: the loads of own bodies; the imbalance of ranks; then a new division if it is large. False

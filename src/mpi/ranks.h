@@ -38,6 +38,7 @@ typedef enum MeetingKind {
   MEET_ANY,
   MEET_MOST,
   MEET_REPORT,
+  MEET_ORDER,
   MEET_SOLVE,
   MEET_CLUSTERS,
   MEET_STATE,

@@ -419,6 +419,34 @@ static Outcome agree_on_parts(Part *s) {
   return ranks_meet_all(MEET_SOLVE, own, &g->joined);
 }
 
+/* ---- orders ---- */
+
+static double sum_of(BlockCost cost) { return cost.factor + cost.solves; }
+
+/* All ranks eliminate bodies at their borders last, or none does: factors take as long as on the slowest rank, and so
+ * do solves for the borders. If each chose for itself, some would be slow in the one and others in the other. Once a
+ * step, by its first systems. */
+Outcome part_order(void *self, Cpu *cpu) {
+  Part *s = self;
+  BlockCost cost[2], slowest[2] = {{0, 0}, {0, 0}};
+  if (s->ordered) return stage_done();
+  block_cholesky_costs(cpu->system.solver, cost);
+  Outcome outcome = part_share(s, MEET_ORDER, stage_from(part_open(s) && part_put(s, cost, sizeof cost)));
+  if (stage_failed(outcome)) return outcome;
+  for (PartReader in = {.rank = -1}; part_next(s, &in);) {
+    part_take(&in, cost, sizeof cost);
+    for (int k = 0; k < 2; k++) {
+      slowest[k].factor = most(slowest[k].factor, cost[k].factor);
+      slowest[k].solves = most(slowest[k].solves, cost[k].solves);
+    }
+  }
+  LastPlace place = sum_of(slowest[1]) < sum_of(slowest[0]) ? LAST_AT_END : LAST_AMONG;
+  s->ordered = true;
+  return stage_from(block_cholesky_place_last(cpu->system.solver, place) || system_analyze(&cpu->system));
+}
+
+/* ---- the solve ---- */
+
 Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised) {
   Part *s = self;
   Outcome own = pivots < 0 ? stage_not_finite(-1) : stage_from(cpu->corrects || (prepare(s) && put_roots(s)));

@@ -326,7 +326,7 @@ static double largest_rate(const JointedFlight *f) {
 }
 
 /* Impulses whose rates violate the joints least. They are not always found to FLIGHT_OPEN: heavy and light blocks cost
- * digits. */
+ * digits. After some rounds one that does not halve what is open is the last. */
 static Outcome find_rates(JointedFlight *f) {
   size_t bytes = (size_t)f->anderson.size * sizeof(double);
   double least_open = INFINITY, enough = FLIGHT_OPEN * largest_rate(f);

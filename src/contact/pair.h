@@ -172,8 +172,8 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
  * other stencils may come into contact before. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
 /* Tests the stencils of a pair with a soft side and a long list on several threads: the next pair_bound or pair_eval,
- * which must have the same arguments and surfaces, takes the results. The first after path_list_ahead. Call them outside
- * of loops. */
+ * which must have the same arguments and surfaces, takes the results. Call pair_bound_ahead after path_list_ahead, and
+ * both outside of loops. */
 void pair_bound_ahead(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], int threads);
 void pair_mark_ahead(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int threads);
 /* The same for two stiff bodies in two parts, if another machine tests the stencils. pair_bound_take stores the least

@@ -67,7 +67,7 @@ static void retract_and_look(Cpu *cpu, int i) {
 /* Are directions final when they are retracted? Joints are closed later, and a process gets some from others. */
 static bool looks_at_once(const Cpu *cpu) {
   const Model *m = cpu->model;
-  return !m->soft_count && !m->joint_count && !m->linkage.linked_count && !cpu->domain;
+  return model_is_free(m) && !m->joint_count && !cpu->domain;
 }
 
 /* The same with the solution of bend_solve. */

@@ -197,7 +197,7 @@ static void put_border_last(Cpu *cpu) {
 /* Several processes step free bodies alone. */
 bool contact_couple(Cpu *cpu) {
   if (cpu->domain) put_border_last(cpu);
-  if (!cpu->model->soft_count && !cpu->model->linkage.linked_count)
+  if (model_is_free(cpu->model))
     return system_couple_pairs(&cpu->system, (const int(*)[2])cpu->pairs.body, cpu->pair_couples, cpu->pairs.count);
   for (int k = 0; k < cpu->pairs.count; k++) {
     const int *body = cpu->pairs.body[k];

@@ -128,9 +128,6 @@ static Affine change_of(const Cpu *cpu, int body) {
   return contact_project_vector(cpu->model, body, sum);
 }
 
-/* No two bodies share unknowns, and pairs act on bodies alone. */
-static bool bodies_alone(const Model *m) { return !m->soft_count && !m->linkage.linked_count; }
-
 static void change_task(void *context, int k) {
   Cpu *cpu = context;
   int body = cpu->active[k];
@@ -138,7 +135,7 @@ static void change_task(void *context, int k) {
   Affine change = block_is_vertex(cpu->model, body) ? zero : change_of(cpu, body);
   node_put(cpu->model, cpu->work.direction, body, change);
   Affine right = affine_neg(change);
-  if (bodies_alone(cpu->model)) system_put_right(&cpu->system, body, &right);
+  if (model_is_free(cpu->model)) system_put_right(&cpu->system, body, &right);
 }
 
 /* The change of the gradient on the vertices of soft bodies. */
@@ -170,7 +167,7 @@ static void correct_task(void *context, int k) {
 static void find_changes(Cpu *cpu) {
   const Work *w = &cpu->work;
   parallel_for(cpu->threads, cpu->active_count, 32, change_task, cpu);
-  if (bodies_alone(cpu->model)) return;
+  if (model_is_free(cpu->model)) return;
   add_springs(cpu);
   system_clear_right(&cpu->system);
   for (int k = 0; k < cpu->active_count; k++) {

@@ -365,8 +365,7 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   int pivots;
   Outcome ordered = d ? d->order(d->self, cpu) : stage_done();
   if (stage_failed(ordered)) return ordered;
-  if (!m->soft_count && !m->joint_count && !m->linkage.linked_count)
-    pivots = system_begin_solve(&cpu->system, cpu->threads, fill_column, cpu);
+  if (model_is_free(m) && !m->joint_count) pivots = system_begin_solve(&cpu->system, cpu->threads, fill_column, cpu);
   else if (!add_and_factor(cpu, &pivots)) return stage_from(false);
   *raised = pivots > 0;
   if (!d && pivots >= 0 && !system_finish_solve(&cpu->system, cpu->threads, cpu->active_count, solution_task, cpu))

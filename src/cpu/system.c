@@ -92,11 +92,9 @@ static void set_free_body(void *context, int k) {
   s->last[k] = false;
 }
 
-static bool all_free(const Model *m) { return !m->soft_count && !m->linkage.linked_count; }
-
 void system_set_bodies(System *s, int threads, const int *body, int count) {
   system_reset(s);
-  if (all_free(s->model)) {
+  if (model_is_free(s->model)) {
     s->column_count = count;
     s->unknown_count = 12 * count;
     parallel_for(threads, count, 1024, set_free_body, &(Listed){s, body});
@@ -435,7 +433,7 @@ int system_begin_solve(System *s, int threads, BlockFill *fill, void *context) {
 /* Blocks of the solver are bodies if these are all free. */
 typedef bool SolveThen(BlockCholesky *solver, const double *b, double *x, ParallelBody *then, void *context);
 static bool solve_then(System *s, SolveThen *solve, int threads, int count, ParallelBody *then, void *context) {
-  bool whole = all_free(s->model), good = solve(s->solver, s->right, s->right, whole ? then : NULL, context);
+  bool whole = model_is_free(s->model), good = solve(s->solver, s->right, s->right, whole ? then : NULL, context);
   if (!whole) parallel_for(threads, count, BODIES_AT_ONCE, then, context);
   return good;
 }

@@ -179,8 +179,8 @@ static void solve_forward(void *context, const BlockTask *task, BlockWorker *wor
   }
 }
 
-/* x_c -= L_rc^T x_r for all rows r > c of a column of twelve whose rows have twelve too, as those of bodies. Sums stay in
- * registers from block to block. */
+/* x_c -= L_rc^T x_r for all rows r > c of a column of twelve whose rows have twelve too, as those of bodies. Sums stay
+ * in registers from block to block. */
 static void gather_column12(const Solve *solve, int c) {
   const BlockPattern *p = solve->factor->pattern;
   Lane sum[12][LANES_PER_FOUR] = {{{0}}};

@@ -23,8 +23,8 @@ int block_order_move_last(BlockOrder *order, const BlockShape *shape, int at_end
 bool block_order_mergeable(const BlockShape *shape);
 /* Computes an order that joins blocks from the pattern of the plain order. False if memory is out. */
 bool block_order_merge(BlockOrder *order, const BlockPattern *plain);
-/* If the longest path of the plain order's elimination tree limits threads, computes an order without further fill whose
- * root is in the middle of that path. *moved: it did. False if memory is out. */
+/* If the longest path of the plain order's elimination tree limits threads, computes an order without further fill
+ * whose root is in the middle of that path. *moved: it did. False if memory is out. */
 bool block_order_center(BlockOrder *order, const BlockPattern *plain, bool *moved);
 void block_order_free(BlockOrder *order);
 

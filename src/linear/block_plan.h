@@ -60,8 +60,8 @@ void block_guide_free(BlockGuide *guide);
 /* Are the blocks of the shape, as the guide names them, those of the plan? */
 bool block_plan_named_alike(const BlockPlan *plan, const BlockShape *shape);
 void block_plan_refresh(BlockPlan *plan);
-/* Chooses a place for last blocks up to the next refresh, after it was judged. False if the order was made for the other
- * place: the shape has to be planned again. */
+/* Chooses a place for last blocks up to the next refresh, after it was judged. False if the order was made for the
+ * other place: the shape has to be planned again. */
 bool block_plan_place(BlockPlan *plan, LastPlace place);
 void block_plan_free(BlockPlan *plan);
 

@@ -190,6 +190,8 @@ static inline int model_whole(const Model *model, int block) {
   return block < model->body_count ? block : model->soft[model->vertex_soft[block - model->body_count]].body;
 }
 static inline int model_vertex_count(const Model *model) { return model->block_count - model->body_count; }
+/* Are all blocks bodies that share no unknowns? */
+static inline bool model_is_free(const Model *model) { return !model->soft_count && !model->linkage.linked_count; }
 static inline bool block_is_vertex(const Model *model, int block) { return block >= model->body_count; }
 static inline AbdMotion block_motion(const Model *model, int block) {
   return block < model->body_count ? model->body[block].motion

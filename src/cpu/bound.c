@@ -2,7 +2,6 @@
  * inversion of tets. Tested in tests/test_determinism.c. */
 #include "cpu/cpu.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "contact/law.h"
@@ -106,14 +105,14 @@ static Outcome find_new_pairs(Cpu *cpu, int *added) {
 
 /* ---- bounds ---- */
 
-/* Lists a pair that bounds the step: most do not. */
-static void list_limit(Cpu *cpu, int k, const Pair *p) {
-  if (p->bound < 1) cpu->limiting[__atomic_fetch_add(&cpu->limiting_count, 1, __ATOMIC_RELAXED)] = k;
+/* Picks a pair that bounds the step: most do not. */
+static void pick_limit(Cpu *cpu, int k, const Pair *p) {
+  if (p->bound < 1) picks_add(&cpu->limiting, k, 0);
 }
 
 void bound_note(Cpu *cpu, int k, const Pair *p) {
-  if (p->needs_cover) cpu->uncovered[__atomic_fetch_add(&cpu->uncovered_count, 1, __ATOMIC_RELAXED)] = k;
-  list_limit(cpu, k, p);
+  if (p->needs_cover) picks_add(&cpu->uncovered, k, 0);
+  pick_limit(cpu, k, p);
 }
 
 void bound_task(Cpu *cpu, int k, Pair *p) {
@@ -131,7 +130,7 @@ double bound_wanted(const Cpu *cpu, int k) {
 }
 
 void bound_covered(Cpu *cpu, int k, const Pair *p, double before) {
-  if (before >= 1) list_limit(cpu, k, p);
+  if (before >= 1) pick_limit(cpu, k, p);
 }
 
 void cover_task(Cpu *cpu, int k, Pair *p) {
@@ -166,29 +165,24 @@ static void bound_joints(Cpu *cpu) {
   }
 }
 
-static int compare_pairs(const void *x, const void *y) {
-  int a = *(const int *)x, b = *(const int *)y;
-  return (a > b) - (a < b);
-}
-
-/* The least bound of each selected island; of equal ones the first pair's. The list has the order in which threads
- * found the pairs. */
-static void reduce_bounds(Cpu *cpu) {
+/* The least bound of each selected island; of equal ones the first pair's. False if memory is out. */
+static bool reduce_bounds(Cpu *cpu) {
   Islands *s = cpu->islands;
-  if (cpu->limiting_count > 1) qsort(cpu->limiting, (size_t)cpu->limiting_count, sizeof(int), compare_pairs);
+  bool listed = picks_list(&cpu->limiting, cpu->pairs.count);
   for (int e = 0; e < s->listed_count; e++) {
     Island *g = island_listed(s, e);
     if (!g->selected) continue;
     g->bound = 1;
     g->limit[0] = g->limit[1] = -1;
   }
-  for (int c = 0; c < cpu->limiting_count; c++) {
-    int k = cpu->limiting[c];
+  for (int c = 0; c < cpu->limiting.count; c++) {
+    int k = cpu->limiting.list[c].pair;
     const int *body = cpu->pairs.body[k];
     limit_island(&s->island[islands_of_pair(s, body)], pairs_at(&cpu->pairs, k)->bound, body[0], body[1]);
   }
   bound_soft(cpu);
   bound_joints(cpu);
+  return listed;
 }
 
 static void report_limit(const Cpu *cpu) {
@@ -231,30 +225,28 @@ static Outcome list_large_pairs(Cpu *cpu) {
 
 static Outcome cover_pairs(Cpu *cpu) {
   if (cpu->accelerator) return cpu->accelerator->cover(cpu->accelerator_self, cpu);
-  return for_listed_pairs(cpu, cpu->uncovered_count, cpu->uncovered, cover_task);
+  return for_picked_pairs(cpu, &cpu->uncovered, cover_task);
 }
 
 /* First with the lists as they are. Then pairs whose list does not reach that far search all of their stencils, only
  * as far as the bounds found so far require. t0: the time now. */
 static Outcome bound_pairs(Cpu *cpu, double t0) {
-  if (!mem_reserve((void **)&cpu->limiting, &cpu->limiting_capacity, cpu->pairs.count, sizeof(int)) ||
-      !mem_reserve((void **)&cpu->uncovered, &cpu->uncovered_capacity, cpu->pairs.count, sizeof(int)))
-    return stage_from(false);
-  cpu->limiting_count = cpu->uncovered_count = 0;
+  picks_clear(&cpu->limiting);
+  picks_clear(&cpu->uncovered);
   soft_load(cpu, cpu->work.q);
   soft_load_motion(cpu, cpu->work.direction);
   Outcome outcome = list_large_pairs(cpu);
   const Accelerator *other = cpu->accelerator;
   if (!stage_failed(outcome)) outcome = other ? other->bound(cpu->accelerator_self, cpu) : for_pairs(cpu, bound_task);
   if (stage_failed(outcome) && !cpu->domain) return outcome;
-  reduce_bounds(cpu);
+  if (!reduce_bounds(cpu) || !picks_join(&cpu->uncovered)) outcome = stage_from(false);
   outcome = share_islands(cpu, SHARE_BOUND, outcome);
   if (stage_failed(outcome)) return outcome;
   double t1 = stage_clock(cpu);
   cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
-  if (cpu->uncovered_count || cpu->domain) {
-    if (cpu->uncovered_count) outcome = cover_pairs(cpu);
-    reduce_bounds(cpu);
+  if (cpu->uncovered.count || cpu->domain) {
+    if (cpu->uncovered.count) outcome = cover_pairs(cpu);
+    if (!reduce_bounds(cpu)) outcome = stage_from(false);
     outcome = share_islands(cpu, SHARE_BOUND, outcome);
     cpu->report->seconds[ABD_STAGE_CANDIDATES] += stage_clock(cpu) - t1;
   }

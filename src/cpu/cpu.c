@@ -93,20 +93,20 @@ Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBod
 
 Outcome for_pairs(Cpu *cpu, PairTask *task) { return run_pairs((Loop){.cpu = cpu, .pair = task}); }
 
-typedef struct ListedPairs {
+typedef struct PickedPairs {
   Loop loop;
-  const int *pair;
-} ListedPairs;
+  const Picks *picks;
+} PickedPairs;
 
-static void listed_pair(void *context, int e) {
-  const ListedPairs *list = context;
-  pair_item((void *)&list->loop, list->pair[e]);
+static void picked_pair(void *context, int e) {
+  const PickedPairs *picked = context;
+  pair_item((void *)&picked->loop, picked->picks->list[e].pair);
 }
 
-Outcome for_listed_pairs(Cpu *cpu, int count, const int *pair, PairTask *task) {
-  ListedPairs list = {{.cpu = cpu, .pair = task}, pair};
+Outcome for_picked_pairs(Cpu *cpu, const Picks *picks, PairTask *task) {
+  PickedPairs picked = {{.cpu = cpu, .pair = task}, picks};
   cpu->failed = -1;
-  parallel_for(cpu->threads, count, 1, listed_pair, &list);
+  picks_for(picks, cpu->threads, 1, picked_pair, &picked);
   return pairs_outcome(cpu);
 }
 
@@ -210,7 +210,8 @@ Cpu *cpu_create(const Model *model) {
   if (!ok || !pairs_init(&cpu->pairs, cpu->threads) || !work_init(&cpu->work, model) ||
       !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model, false) ||
       !system_init(&cpu->closing, model, true) || !flight_init(cpu) || !cpu->active || !cpu->diagonal ||
-      !cpu->end_slope || !cpu->body_part || !cpu->move || !cpu->path_length || !cpu->left) {
+      !cpu->end_slope || !cpu->body_part || !cpu->move || !cpu->path_length || !cpu->left ||
+      !picks_open(&cpu->limiting, cpu->threads) || !picks_open(&cpu->uncovered, cpu->threads)) {
     cpu_destroy(cpu);
     return NULL;
   }
@@ -231,17 +232,18 @@ void cpu_destroy(void *backend) {
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
   mechanism_destroy(&cpu->flight);
+  picks_close(&cpu->limiting);
+  picks_close(&cpu->uncovered);
   nodes_destroy(&cpu->q_before);
   nodes_destroy(&cpu->newton_before);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
   if (cpu->domain) cpu->domain->destroy(cpu->domain->self); /* the model is its own */
-  void *array[] = {
-      cpu->coupling,  cpu->active,       cpu->diagonal,      cpu->move,         cpu->path_length, cpu->left,
-      cpu->pair_of,   cpu->pair_acts,    cpu->pair_couples,  cpu->partial,      cpu->surface,     cpu->sums,
-      cpu->cluster,   cpu->cluster_root, cpu->limiting,      cpu->end_slope,    cpu->pair_part,   cpu->pair_cost,
-      cpu->body_part, cpu->pair_far,     cpu->cluster_chunk, cpu->cluster_part, cpu->soft_part,   cpu->soft_part_share,
-      cpu->uncovered};
+  void *array[] = {cpu->coupling,     cpu->active,    cpu->diagonal,       cpu->move,         cpu->path_length,
+                   cpu->left,         cpu->pair_of,   cpu->pair_acts,      cpu->pair_couples, cpu->partial,
+                   cpu->surface,      cpu->sums,      cpu->cluster,        cpu->cluster_root, cpu->end_slope,
+                   cpu->pair_part,    cpu->pair_cost, cpu->body_part,      cpu->pair_far,     cpu->cluster_chunk,
+                   cpu->cluster_part, cpu->soft_part, cpu->soft_part_share};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

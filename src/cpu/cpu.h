@@ -11,6 +11,7 @@
 #include "contact/soft_side.h"
 #include "cpu/accelerator.h"
 #include "cpu/domain.h"
+#include "cpu/pick.h"
 #include "cpu/system.h"
 #include "step/mechanism.h"
 
@@ -96,9 +97,8 @@ typedef struct Cpu {
   int cluster_capacity, cluster_chunk_capacity, cluster_part_capacity, cluster_root_capacity;
   int failed;      /* a pair that failed, -1: none */
   bool broken_off; /* the last step did not finish */
-  int *limiting;   /* pairs whose bound is below 1, in any order */
-  int *uncovered;  /* pairs whose list did not cover the last bound, in any order */
-  int limiting_count, limiting_capacity, uncovered_count, uncovered_capacity;
+  Picks limiting;  /* pairs whose bound is below 1 */
+  Picks uncovered; /* pairs whose list did not cover the last bound */
 } Cpu;
 
 extern const Stages cpu_stages;
@@ -168,8 +168,8 @@ bool list_work(Cpu *cpu);
  * `chunk` for each listed chunk of island_pairs after its pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
-/* The same for `count` pairs that are expensive each: a thread claims one at a time. */
-Outcome for_listed_pairs(Cpu *cpu, int count, const int *pair, PairTask *task);
+/* The same for picked pairs, which are expensive each: a thread claims one at a time. */
+Outcome for_picked_pairs(Cpu *cpu, const Picks *picks, PairTask *task);
 Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk);
 /* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are
  * not listed, moments; the last one's part that changes the pattern alone. */

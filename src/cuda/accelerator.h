@@ -48,21 +48,7 @@ typedef struct Search {
   Packet packet;
 } Search;
 
-/* A pair that a loop picks, and items of its task or one of ITEMS_*. */
-typedef struct Picked {
-  int pair, items;
-} Picked;
-
-/* Pairs that the threads of a loop pick, each thread into its own list: few of many, so nobody looks through all. */
-typedef struct Picks {
-  struct Pick *own; /* by thread */
-  int threads;
-  Picked *list, *scratch; /* all of them, after picks_list */
-  int count, capacity, scratch_capacity;
-  int *share; /* [threads + 1] where the picks of each thread begin, after picks_join */
-} Picks;
-
-/* Of a pair without task; whose list is not there yet; whose list is searched first; that is searched in windows. */
+/* Items of a picked pair: those of its task, or of a pair without task; whose list is not there yet; whose list is searched first; that is searched in windows. */
 enum { ITEMS_NONE = -1, ITEMS_UNSENT = -2, ITEMS_SEARCH = -3, ITEMS_WINDOWS = -4 };
 
 /* A pair whose friction points are made anew or copied. items: see load.c. */
@@ -99,7 +85,6 @@ typedef struct Cuda {
   EvalPlan *plan; /* by pair */
   struct BoundPlan *bound_plan;
   Picks task_of;   /* pairs that have a task */
-  Picks uncovered; /* pairs whose lists did not reach far enough for the last bounds */
   int *task_chunk; /* by task: its first chunk */
   int *pair_task;  /* by pair: its task in Newton's system, -1 if it has none */
   int plan_capacity, bound_plan_capacity, task_chunk_capacity, pair_task_capacity;
@@ -151,21 +136,6 @@ static inline void cuda_packet_begin(Cuda *cuda) {
   cuda->tried = -1;
   packet_begin(&cuda->packet);
 }
-
-/* pick.c */
-bool picks_open(Picks *picks, int threads); /* false if memory is out */
-void picks_close(Picks *picks);
-void picks_clear(Picks *picks);
-void picks_add(Picks *picks, int pair, int items); /* any thread of a loop; each pair once */
-/* Lists what was added since picks_clear, thread by thread: an order that differs from run to run, for what does not
- * depend on it. False if memory was out. */
-bool picks_join(Picks *picks);
-/* The same in the order of the pairs, of which there are `pairs`. */
-bool picks_list(Picks *picks, int pairs);
-bool picks_shared(const Picks *picks, int threads); /* do the shares of so many threads have all of the list? */
-/* After picks_join: calls the body for each place in the list. Most of them run on the thread that picked them, whose
- * cache has their pairs. */
-void picks_for(const Picks *picks, int threads, int grain, ParallelBody *body, void *context);
 
 /* load.c: sends the friction points if those there are out of date. */
 bool cuda_send_friction(Cuda *cuda, Cpu *cpu);

@@ -6,7 +6,6 @@ static void put_bound(Cpu *cpu, int k, Pair *p, double bound) {
   Cuda *c = cuda_of(cpu);
   pair_bound_take(p, &cpu->scene, &c->bound_plan[k], bound);
   bound_note(cpu, k, p);
-  if (p->needs_cover) picks_add(&c->uncovered, k, ITEMS_NONE);
 }
 
 static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
@@ -90,7 +89,6 @@ Outcome cuda_bound(void *self, Cpu *cpu) {
   Outcome outcome = cuda_eval_new_pairs(c, cpu);
   if (stage_failed(outcome)) return outcome;
   picks_clear(&c->task_of);
-  picks_clear(&c->uncovered);
   outcome = for_pairs(cpu, sweep_plan_task);
   if (stage_failed(outcome)) return outcome;
   Tasks tasks;
@@ -104,7 +102,7 @@ static void cover_plan(void *context, int t) {
   Cpu *cpu = context;
   Cuda *c = cuda_of(cpu);
   const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
-  Picked *own = &c->uncovered.list[t];
+  Picked *own = &cpu->uncovered.list[t];
   int k = own->pair;
   Pair *p = pairs_at(&cpu->pairs, k);
   c->before[k] = p->bound;
@@ -116,9 +114,9 @@ static void cover_plan(void *context, int t) {
 }
 
 /* Lists the pairs whose way is `what` behind the first `count` of the searched ones. */
-static int list_uncovered(Cuda *c, int what, int count) {
-  for (int t = 0; t < c->uncovered.count; t++)
-    if (c->uncovered.list[t].items == what) c->searched[count++] = c->uncovered.list[t].pair;
+static int list_uncovered(Cuda *c, const Picks *uncovered, int what, int count) {
+  for (int t = 0; t < uncovered->count; t++)
+    if (uncovered->list[t].items == what) c->searched[count++] = uncovered->list[t].pair;
   return count;
 }
 
@@ -145,7 +143,8 @@ static Outcome sweep_searched(Cuda *c, Cpu *cpu, int count) {
  * the stencils of lists are tested after it. */
 static Outcome cover_all(Cuda *c, Cpu *cpu) {
   bool deep;
-  int lists = list_uncovered(c, ITEMS_SEARCH, 0), count = list_uncovered(c, ITEMS_WINDOWS, lists);
+  int lists = list_uncovered(c, &cpu->uncovered, ITEMS_SEARCH, 0);
+  int count = list_uncovered(c, &cpu->uncovered, ITEMS_WINDOWS, lists);
   if (count == 0) return stage_done();
   Outcome outcome = cuda_beyond(c, cpu, lists, count, c->searched, &deep);
   if (stage_failed(outcome)) return outcome;
@@ -160,9 +159,8 @@ static Outcome cover_all(Cuda *c, Cpu *cpu) {
 
 Outcome cuda_cover(void *self, Cpu *cpu) {
   Cuda *c = self;
-  if (!picks_join(&c->uncovered)) return stage_from(false);
   cpu->failed = -1;
-  picks_for(&c->uncovered, cpu->threads, 8, cover_plan, cpu);
+  picks_for(&cpu->uncovered, cpu->threads, 8, cover_plan, cpu);
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
   return cpu->failed < 0 ? cover_all(c, cpu) : pair_outcome(cpu, cpu->failed);
 }

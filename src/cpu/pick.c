@@ -1,14 +1,15 @@
-/* Pairs that loops pick, see accelerator.h. Each thread writes to a list of its own. Tested in
- * tests/test_cuda_serial.c. */
+/* Pairs that loops pick, see pick.h. Each thread writes to a list of its own. */
+#include "cpu/pick.h"
+
 #include <string.h>
 
-#include "cuda/accelerator.h"
+#include "base/base.h"
 
 typedef struct Pick {
   Picked *item;
   int count, capacity;
-  bool starved;   /* memory is out */
-  char apart[40]; /* no two threads write to one cache line */
+  bool starved;    /* memory is out */
+  char apart[104]; /* no two threads write to one cache line or its neighbour */
 } Pick;
 
 bool picks_open(Picks *p, int threads) {
@@ -62,6 +63,7 @@ static bool is_sorted(const Picked *list, int count) {
 bool picks_join(Picks *p) {
   int count = 0;
   bool starved = false;
+  p->count = 0;
   for (int t = 0; t < p->threads; t++) {
     count += p->own[t].count;
     starved |= p->own[t].starved;

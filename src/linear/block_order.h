@@ -3,7 +3,7 @@
  *
  * A node of a soft body has three unknowns; four neighbours of one separator form a block of twelve. Columns of one
  * chain of the elimination tree are joined while few zeros are added. They are sorted inside the chain so that the rows
- * of a column of a subtree are neighbours, and cut into pieces. Tested in tests/test_block_cholesky.c. */
+ * of a column of a subtree are neighbours, and cut into pieces. Tested in tests/test_block_plan.c. */
 #ifndef ABD_LINEAR_BLOCK_ORDER_H
 #define ABD_LINEAR_BLOCK_ORDER_H
 

@@ -6,7 +6,7 @@
  * gets the order that a new plan would give it, so a solve depends on nothing before the refresh.
  *
  * Of soft bodies most couplings never change. A guide has their order; a new plan takes the order of its blocks from
- * there, as long as the other couplings do not make the factor much dearer. Tested in tests/test_block_cholesky.c. */
+ * there, as long as the other couplings do not make the factor much dearer. Tested in tests/test_block_plan.c. */
 #ifndef ABD_LINEAR_BLOCK_PLAN_H
 #define ABD_LINEAR_BLOCK_PLAN_H
 

@@ -3,6 +3,7 @@
 #define ABD_MPI_PART_H
 
 #include "cpu/cpu.h"
+#include "linear/block_subset.h"
 #include "mpi/partition.h"
 #include "mpi/ranks.h"
 

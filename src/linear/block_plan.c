@@ -11,7 +11,7 @@ static const double outgrown = 1.5; /* times the flops of the order when it was 
 /* Last blocks are solved for so many times with each factor: iterations of conjugate gradients of a net or a pile on
  * many ranks. Each visits their columns and the ancestors of these. Such a column, each of its blocks, and a block in
  * the factorisation take as long as so many flops. */
-static const double last_solves = 40, visit_column = 3000, visit_block = 1200, factor_block = 12000;
+static const double last_solves = 40, visit_column = 3000, visit_block = 2000, factor_block = 12000;
 
 /* Keeps the settings. */
 void block_plan_free(BlockPlan *plan) {

@@ -62,7 +62,7 @@ static void test_graph(void **state) {
   make_points(point, weight);
   make_graph(&g, weight);
   assert_true(partition_space(COUNT, point, weight, PARTS, before));
-  if (!partition_graph(&g, PARTS, before, owner)) {
+  if (!partition_graph(&g, PARTS, 1, before, owner)) {
     print_message("skipped: a build without METIS\n");
     return;
   }
@@ -73,6 +73,33 @@ static void test_graph(void **state) {
   }
   assert_true(kept > COUNT / 3); /* parts keep the names of those they share most with */
   assert_true(cut_edges / 2 < 5 * SIDE);
+}
+
+/* Halves of the grid, cut in the middle: the left one weighs three times as much as the right one. Strong edges are
+ * those of the rows 0 to 9. */
+static void test_judge(void **state) {
+  static Vec3 point[COUNT];
+  static double weight[COUNT];
+  static int first[COUNT + 1], neighbour[4 * COUNT], whole[COUNT], owner[COUNT], strength[4 * COUNT];
+  BodyGraph g = {COUNT, 1, first, neighbour, whole, strength};
+  PartitionQuality q;
+  (void)state;
+  make_points(point, weight);
+  make_graph(&g, weight);
+  for (int k = 0; k < COUNT; k++) {
+    owner[k] = k % SIDE >= SIDE / 2;
+    for (int e = first[k]; e < first[k + 1]; e++) strength[e] = k / SIDE < 10 && neighbour[e] / SIDE < 10 ? 7 : 6;
+  }
+  assert_true(partition_judge(&g, 2, 7, owner, &q));
+  assert_float_equal(q.uneven[0], 1.5, 1e-12);
+  assert_float_equal(q.uneven[1], 1, 0);
+  assert_int_equal(q.border, 10);
+  assert_true(partition_judge(&g, 2, 6, owner, &q));
+  assert_int_equal(q.border, SIDE);
+  for (int k = 0; k < COUNT; k++) owner[k] = 1; /* one part has nothing */
+  assert_true(partition_judge(&g, 2, 6, owner, &q));
+  assert_float_equal(q.uneven[0], 2, 1e-12);
+  assert_int_equal(q.border, 0);
 }
 
 /* Rows of the grid's points are its edges, each once. */
@@ -136,8 +163,8 @@ static void test_constants(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_space),  cmocka_unit_test(test_graph),     cmocka_unit_test(test_rows),
-      cmocka_unit_test(test_groups), cmocka_unit_test(test_constants),
+      cmocka_unit_test(test_space), cmocka_unit_test(test_graph),  cmocka_unit_test(test_judge),
+      cmocka_unit_test(test_rows),  cmocka_unit_test(test_groups), cmocka_unit_test(test_constants),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

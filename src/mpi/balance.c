@@ -1,5 +1,5 @@
-/* The division of the bodies by their loads: rank 0 partitions the graph of pairs if the loads of the ranks differ too
- * much. Loads are estimates by meshes, contacts and iterations, not times, so that a run has the same bits run after
+/* The division of the bodies by their loads: the graph of pairs is partitioned if the loads of the ranks differ too
+ * much, or their solves. Each rank makes a division of its own, and the best of them is taken. Loads are estimates by meshes, contacts and iterations, not times, so that a run has the same bits run after
  * run; and not counts of work that caches save, so that a resumed run has them too. See mpi/part.h. */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ void part_update_loads(Part *s) {
 /* ---- the graph ---- */
 
 /* A pair that acts, cut between two ranks, couples them in the linear system; others are evaluated twice alone. */
-static const float acting_strength = 10;
+enum { ACTING_STRENGTH = 10 };
 /* If less of the load acts, the number of bodies is divided evenly instead of the load: most of it falls to contacts,
  * and a rank with fewer of them would get the bodies in flight of several others. */
 static const double mostly_acting = 0.9;
@@ -98,7 +98,7 @@ static bool put_graph(Part *s) {
     const int *body = pairs->body[k];
     if (s->owner[body[0]] < 0 || s->owner[body[1]] < 0 || !counts_pair(s->cpu, k)) continue;
     const Pair *p = pairs_at(pairs, k);
-    float strength = acts(p) ? acting_strength : 1;
+    float strength = acts(p) ? ACTING_STRENGTH : 1;
     if (!part_put(s, &(GraphRecord){body[0], body[1], strength, 0}, sizeof(GraphRecord))) return false;
   }
   return true;
@@ -261,18 +261,16 @@ static bool divide_space(const Part *s, Division *d) {
   return good;
 }
 
-static bool divide_graph(const Part *s, Division *d) {
+/* Of rank 0, for all ranks to partition. */
+static bool build_graph(const Part *s, Division *d) {
   if (!find_groups(s, d)) return false;
   read_edges(s, d, false);
-  if (!add_rows(d) || !build_lists(s, d)) return false;
-  if (!partition_graph(&d->graph, s->count, d->before, d->after)) return divide_space(s, d);
-  for (int k = 0; k < d->count; k++) d->owner[k] = d->after[d->group[k]];
-  return true;
+  return add_rows(d) && build_lists(s, d);
 }
 
-/* On rank 0. Space is cut again, with the loads as weights, if most bodies fly and there are hardly any contacts; or
- * without METIS. */
-static bool divide(Part *s, Division *d) {
+/* On rank 0. Space is cut again, with the loads as weights, if most bodies fly and there are hardly any contacts; the
+ * graph is empty then. */
+static bool prepare(Part *s, Division *d) {
   const Model *m = s->model;
   if (!reserve_bodies(m, d)) return false;
   for (int k = 0; k < m->moving_count; k++) {
@@ -281,7 +279,103 @@ static bool divide(Part *s, Division *d) {
   }
   read_bodies(s, d);
   choose_weights(s, d);
-  return most_fly(d) && d->graph.constraints == 1 ? divide_space(s, d) : divide_graph(s, d);
+  return most_fly(d) && d->graph.constraints == 1 ? divide_space(s, d) : build_graph(s, d);
+}
+
+/* ---- by all ranks ---- */
+
+/* A graph as one array of numbers: how many vertices, constraints and entries there are, then the lists. */
+enum { GRAPH_HEAD = 3, GRAPH_LISTS = 5 };
+
+/* The lists of a graph and the parts so far; their lengths by the numbers at the start of the array. */
+static void list_arrays(const int *head, BodyGraph *g, int **before, int ***list, size_t *length) {
+  size_t n = (size_t)head[0], lengths[GRAPH_LISTS] = {n + 1, (size_t)head[2], (size_t)head[2], n * (size_t)head[1], n};
+  list[0] = &g->first, list[1] = &g->neighbour, list[2] = &g->strength, list[3] = &g->weight, list[4] = before;
+  memcpy(length, lengths, sizeof lengths);
+}
+
+static int *pack_graph(Division *d, size_t *size) {
+  const BodyGraph *g = &d->graph;
+  int head[GRAPH_HEAD] = {g->count, g->constraints, g->count ? g->first[g->count] : 0}, **list[GRAPH_LISTS];
+  size_t length[GRAPH_LISTS], total = GRAPH_HEAD;
+  list_arrays(head, &d->graph, &d->before, list, length);
+  for (int k = 0; k < GRAPH_LISTS; k++) total += length[k];
+  int *packed = mem_alloc(total, sizeof(int)), *at = packed;
+  if (!packed) return NULL;
+  memcpy(at, head, sizeof head);
+  at += GRAPH_HEAD;
+  for (int k = 0; g->count && k < GRAPH_LISTS; at += length[k++]) memcpy(at, *list[k], length[k] * sizeof(int));
+  *size = total * sizeof(int);
+  return packed;
+}
+
+/* The graph then points into the array. */
+static void unpack_graph(int *packed, BodyGraph *g, int **before) {
+  int **list[GRAPH_LISTS], *at = packed + GRAPH_HEAD;
+  size_t length[GRAPH_LISTS];
+  *g = (BodyGraph){.count = packed[0], .constraints = packed[1]};
+  list_arrays(packed, g, before, list, length);
+  for (int k = 0; k < GRAPH_LISTS; at += length[k++]) *list[k] = at;
+}
+
+/* [us] that each body at the border of the slowest rank adds to one of Newton's iterations, by solves for the border;
+ * and how much less a new division has to take, so that bodies change their ranks. */
+static const double border_body = 60, division_gain = 0.98;
+
+/* What a division costs, relative to the mean load; infinite if memory is out. */
+static double judge(const Part *s, const BodyGraph *g, const int *owner) {
+  PartitionQuality q;
+  double all = s->all.acting + s->all.idle, share = g->constraints > 1 && all > 0 ? s->all.acting / all : 0;
+  if (!partition_judge(g, s->count, ACTING_STRENGTH, owner, &q)) return INFINITY;
+  double solves = s->mean_load > 0 ? border_body * q.border * s->cpu->report->iterations / s->mean_load : 0;
+  return (1 - share) * q.uneven[0] + share * q.uneven[1] + solves;
+}
+
+/* The division of the rank that found the best one goes to all. after: this rank's, then the best. *cost: of it,
+ * infinite if no rank has one. False if memory is out. */
+static bool take_best(Part *s, int count, int *after, double *cost) {
+  double value = *cost < INFINITY ? 1 / (1 + *cost) : 0;
+  int best = s->rank;
+  ranks_most(&value, &best);
+  *cost = value > 0 ? 1 / value - 1 : INFINITY;
+  size_t size = (size_t)count * sizeof(int);
+  bool good = part_open(s) && (best != s->rank || value <= 0 || part_put(s, after, size));
+  if (stage_failed(part_share(s, MEET_GRAPH, stage_from(good)))) return false;
+  PartReader in = {.rank = -1};
+  if (value > 0 && part_next(s, &in)) part_take(&in, after, size);
+  return true;
+}
+
+/* Each rank partitions the graph with another seed. */
+static bool divide_by_all(Part *s, int *packed, int *after, double *cost, double *cost_before) {
+  BodyGraph g;
+  int *before;
+  unpack_graph(packed, &g, &before);
+  *cost_before = judge(s, &g, before);
+  *cost = partition_graph(&g, s->count, 1 + s->rank, before, after) ? judge(s, &g, after) : INFINITY;
+  return take_best(s, g.count, after, cost);
+}
+
+/* On rank 0: the owners of bodies by those of the graph's vertices. Without METIS space is cut. */
+static bool set_division(const Part *s, Division *d, const int *after, double cost, double cost_before) {
+  if (!(cost < INFINITY)) return divide_space(s, d);
+  bool better = cost < division_gain * cost_before;
+  for (int k = 0; k < d->count; k++) d->owner[k] = better ? after[d->group[k]] : s->owner[s->model->moving[k]];
+  return true;
+}
+
+static bool divide_graph(Part *s, Division *d) {
+  double cost, cost_before;
+  size_t size = 0;
+  void *packed = s->rank ? NULL : pack_graph(d, &size);
+  if (!ranks_agree(s->rank || packed) || !ranks_spread(&packed, &size)) return false;
+  int count = ((int *)packed)[0], *after = mem_alloc((size_t)count + 1, sizeof(int));
+  bool good = ranks_agree(after != NULL) && (!count || divide_by_all(s, packed, after, &cost, &cost_before));
+  if (good && count && !s->rank) good = set_division(s, d, after, cost, cost_before);
+  mem_free(after);
+  if (s->rank) free(packed);
+  else mem_free(packed);
+  return good;
 }
 
 bool part_set_owners(Part *s, int *owner) {
@@ -298,7 +392,8 @@ bool part_set_owners(Part *s, int *owner) {
 static bool divide_anew(Part *s) {
   Division d = {0};
   bool good = ranks_agree(put_graph(s)) && part_collect(s);
-  if (good && s->rank == 0) good = divide(s, &d);
+  if (good && s->rank == 0) good = prepare(s, &d);
+  good = ranks_agree(good) && divide_graph(s, &d);
   good = ranks_agree(good) && part_set_owners(s, d.owner);
   division_free(&d);
   s->since_division = 0;
@@ -323,6 +418,7 @@ void part_measure(Part *s) {
   ranks_sum(sum, ARRAY_COUNT(sum));
   s->mean_load = sum[0] / s->count;
   s->all = (PartLoad){sum[1], sum[2], sum[3], sum[4]};
+  s->solve_lost *= s->cpu->report->iterations;
   s->imbalance = s->mean_load > 0 ? (has_contacts(s) ? acting + idle : both) / s->mean_load : 1;
 }
 
@@ -337,8 +433,8 @@ static double division_cost(const Part *s) {
  * imbalance lasts as long again as since the last one. */
 bool part_divides(const Part *s) {
   int steps = s->since_division + (s->divisions > 0 ? 1 : RANKS_PATIENCE);
-  double lost = (s->imbalance - 1) * s->mean_load * steps;
-  return steps >= RANKS_PATIENCE && s->imbalance >= RANKS_UNEVEN && lost >= division_cost(s);
+  double lost = (s->imbalance - 1) * s->mean_load + s->solve_lost;
+  return steps >= RANKS_PATIENCE && lost >= (RANKS_UNEVEN - 1) * s->mean_load && lost * steps >= division_cost(s);
 }
 
 /* The new owners of bodies take over their loads. */

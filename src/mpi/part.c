@@ -224,6 +224,7 @@ static Outcome part_begin(void *self, Cpu *cpu) {
   if (!s->listed) list_own(s);
   for (int k = 0; k < s->own_count; k++) s->acts[s->own_body[k]] = false;
   s->ordered = false;
+  s->solve_lost = 0;
   s->waited = ranks_waited();
   s->view = *s->model;
   s->view.moving = s->own_body;

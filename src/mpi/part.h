@@ -107,6 +107,7 @@ typedef struct Part {
   PartLoad now, all;  /* of this step; of all ranks */
   double mean_load;   /* of a rank */
   double imbalance;   /* load of the busiest ranks, by what acts and by the rest, over the mean */
+  double solve_lost;  /* [us] of this step, before its end of an iteration: what solves take longer than even ones */
   double waited;      /* [s] in exchanges before this step */
   int since_division; /* steps */
   int divisions;

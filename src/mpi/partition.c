@@ -171,6 +171,27 @@ int partition_groups(int count, const Vec3 *point, const bool *alone, int size, 
 
 /* ---- graphs ---- */
 
+static bool at_border(const BodyGraph *g, int i, int strength, const int *owner) {
+  bool found = false;
+  for (int e = g->first[i]; e < g->first[i + 1] && !found; e++)
+    found = g->strength[e] >= strength && owner[g->neighbour[e]] != owner[i];
+  return found;
+}
+
+bool partition_judge(const BodyGraph *g, int parts, int strength, const int *owner, PartitionQuality *quality) {
+  double *sum = mem_zeroed(3 * (size_t)parts, sizeof *sum), total[3] = {0}, largest[3] = {0};
+  for (int i = 0; sum && i < g->count; i++) {
+    for (int c = 0; c < g->constraints; c++) sum[3 * owner[i] + c] += g->weight[g->constraints * i + c];
+    sum[3 * owner[i] + 2] += at_border(g, i, strength, owner);
+  }
+  for (int k = 0; sum && k < 3 * parts; k++) total[k % 3] += sum[k], largest[k % 3] = most(largest[k % 3], sum[k]);
+  for (int c = 0; c < 2; c++) quality->uneven[c] = total[c] > 0 ? largest[c] * parts / total[c] : 1;
+  quality->border = (int)largest[2];
+  bool good = sum != NULL;
+  mem_free(sum);
+  return good;
+}
+
 #ifdef ABD_METIS
 /* Gives each new part the name of the old one with which it shares most weight. */
 static void keep_names(const BodyGraph *g, int parts, const int *before, int *owner, double *common, int *name) {
@@ -188,13 +209,13 @@ static void keep_names(const BodyGraph *g, int parts, const int *before, int *ow
   for (int i = 0; i < g->count; i++) owner[i] = name[owner[i]];
 }
 
-bool partition_graph(const BodyGraph *g, int parts, const int *before, int *owner) {
+bool partition_graph(const BodyGraph *g, int parts, int seed, const int *before, int *owner) {
   double *common = mem_alloc((size_t)parts * (size_t)parts, sizeof *common);
   int *name = mem_alloc((size_t)parts, sizeof *name);
   idx_t n = g->count, constraints = g->constraints, count = parts, cut_edges, options[METIS_NOPTIONS];
   _Static_assert(sizeof(idx_t) == sizeof(int), "METIS with 32-bit indices");
   METIS_SetDefaultOptions(options);
-  options[METIS_OPTION_SEED] = 1;
+  options[METIS_OPTION_SEED] = seed;
   bool good = common && name &&
               METIS_PartGraphKway(&n, &constraints, g->first, g->neighbour, g->weight, NULL, g->strength, &count, NULL,
                                   NULL, options, &cut_edges, owner) == METIS_OK;
@@ -203,8 +224,8 @@ bool partition_graph(const BodyGraph *g, int parts, const int *before, int *owne
   return good;
 }
 #else
-bool partition_graph(const BodyGraph *g, int parts, const int *before, int *owner) {
-  (void)g, (void)parts, (void)before, (void)owner;
+bool partition_graph(const BodyGraph *g, int parts, int seed, const int *before, int *owner) {
+  (void)g, (void)parts, (void)seed, (void)before, (void)owner;
   return false;
 }
 #endif

@@ -15,9 +15,17 @@ typedef struct BodyGraph {
 
 /* owner[i]: the part of point i, of weight[i] > 0. False if memory is out. */
 bool partition_space(int count, const Vec3 *point, const double *weight, int parts, int *owner);
-/* The same for a graph; before: the parts so far, whose names are kept as far as possible. False if there is no METIS,
- * if it fails or memory is out. */
-bool partition_graph(const BodyGraph *graph, int parts, const int *before, int *owner);
+/* The same for a graph; before: the parts so far, whose names are kept as far as possible. Other seeds give other
+ * divisions. False if there is no METIS, if it fails or memory is out. */
+bool partition_graph(const BodyGraph *graph, int parts, int seed, const int *before, int *owner);
+
+/* How good a division is: the largest sum of a part's weights over the mean, by constraint; and the most bodies of a
+ * part with an edge of at least this strength that is cut. False if memory is out. */
+typedef struct PartitionQuality {
+  double uneven[2];
+  int border;
+} PartitionQuality;
+bool partition_judge(const BodyGraph *graph, int parts, int strength, const int *owner, PartitionQuality *quality);
 
 /* Edges between bodies that are next to each other in space: consecutive ones of rows along each axis, none twice.
  * edge: room for 3 count. Returns their number, -1 if memory is out. */

@@ -306,7 +306,8 @@ static void draw_terms(Scene *s, Draw *d) {
            unit_length = j->coordinate == ABD_COORDINATE_ANGLE ? j->arm : 1;
     t->push = draw(d, -1e5, 1e5);
     for (int k = 0; k < PULL_COUNT; k++)
-      t->pull[k] = (Pull){draw(d, 1e4, 1e6), draw(d, 0, 1) < 0.5 ? INFINITY : draw(d, 0, 1e5), at + draw(d, -0.3, 0.3)};
+      t->pull[k] =
+          (Pull){draw(d, 1e4, 1e6), draw(d, 0, 1) < 0.5 ? INFINITY : draw(d, 0, 1e5), at + draw(d, -0.3, 0.3), false};
     if (j->def.kind == ABD_JOINT_ROPE) j->length = at + 0.05 * draw(d, 0.15, 1.2);
     set_limit(j->def.limit, at, 0.05 / unit_length, d);
     if (j->has_angle)

@@ -460,6 +460,14 @@ static bool make_convex(Cpu *cpu) {
   return any;
 }
 
+/* Whether the step is to be solved for again, because it would reverse pulls of joints. */
+static bool foresee_joints(Cpu *cpu) {
+  bool any = false;
+  for (int j = 0; j < cpu->model->joint_count; j++)
+    if (joint_takes_part(cpu, j)) any |= joint_foresee(&cpu->work, j);
+  return any;
+}
+
 /* First with the elements and joints as they are. If the matrix is not positive definite, it is assembled again with
  * convex ones. In a large matrix raised pivots can grow beyond all numbers, so the first failure may be due to them. */
 Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
@@ -472,6 +480,7 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Outcome outcome = list_work(cpu) ? solve_once(cpu, raised) : stage_from(false);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && make_convex(cpu)) outcome = solve_once(cpu, raised);
+  if (!stage_failed(outcome) && foresee_joints(cpu)) outcome = solve_once(cpu, raised);
   if (!stage_failed(outcome)) find_end_slopes(cpu);
   if (!stage_failed(outcome) && cpu->follows) outcome = loads_predict(cpu);
   if (!stage_failed(outcome)) outcome = find_residuals(cpu);

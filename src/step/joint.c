@@ -231,14 +231,17 @@ typedef struct Act {
   double energy, slope, curvature;
 } Act;
 
+static bool yields(const Pull *p, double x) { return fabs(p->stiffness * x) > p->limit; }
+
 /* At the start of a step a drive pulls with all its force if its body has still to move by the step's motion. Newton's
  * step would overshoot by far: if the target is where the pull does not yield, it has its stiffness there. */
 static void act_pull(Act *act, const Pull *p, const JointTerm *t, double s, double h2) {
   double x = s - p->centre, ahead = t->fresh ? t->ahead - p->centre : x;
+  double chord = p->turns && yields(p, x) ? p->limit / fabs(x) : 0; /* see joint_foresee */
+  double stiffness = yield_stiffness(p->stiffness, p->limit, x);
   act->energy += h2 * yield_energy(p->stiffness, p->limit, x);
   act->slope += h2 * yield_force(p->stiffness, p->limit, x);
-  act->curvature +=
-      h2 * most(yield_stiffness(p->stiffness, p->limit, x), yield_stiffness(p->stiffness, p->limit, ahead));
+  act->curvature += h2 * most(most(stiffness, chord), yield_stiffness(p->stiffness, p->limit, ahead));
 }
 
 /* A stop is a barrier in gap > 0. sense: derivative of the gap by the coordinate, +1 or -1. */
@@ -334,6 +337,27 @@ int joint_forces(const Work *work, int joint, const Affine *q, JointForce force[
     count = put_force(force, count, a, act_angle(work, joint, a.value));
   }
   return count;
+}
+
+/* x, end: from its centre, before and after Newton's step. */
+static bool foresee_pull(Pull *p, double x, double end) {
+  if (!(p->stiffness > 0) || !yields(p, x)) return false;
+  p->turns = !p->turns && x * end < 0;
+  return p->turns;
+}
+
+bool joint_foresee(Work *work, int joint) {
+  JointTerm *t = &work->joint[joint];
+  if (!acts_on_coordinate(&work->model->joint[joint], t)) return false;
+  Jet s = joint_coordinate_at(work, joint, work->q.body);
+  double way = 0;
+  bool any = false;
+  for (int k = 0; k < s.count; k++) way += affine_dot(&s.gradient[k], &work->newton.body[s.body[k]]);
+  for (int k = 0; k < PULL_COUNT; k++) {
+    double x = s.value - t->pull[k].centre;
+    any |= foresee_pull(&t->pull[k], x, x + way);
+  }
+  return any;
 }
 
 /* The slope of a joint's energy by its distance. */
@@ -571,21 +595,22 @@ static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const Join
   const AbdJointDef *d = &j->def;
   double h = work->h, inertia = j->mass * reach(j) * reach(j),
          small = JOINT_STICK * (j->coordinate == ABD_COORDINATE_ANGLE ? 1 : j->arm);
-  t->pull[PULL_SPRING] = (Pull){d->stiffness, INFINITY, d->rest};
-  t->pull[PULL_DAMPER] = (Pull){d->damping / h, INFINITY, t->position};
-  t->pull[PULL_FRICTION] = (Pull){d->friction / small, d->friction, t->position + s->stick};
-  t->pull[PULL_DRIVE] = (Pull){0, INFINITY, 0};
+  t->pull[PULL_SPRING] = (Pull){d->stiffness, INFINITY, d->rest, false};
+  t->pull[PULL_DAMPER] = (Pull){d->damping / h, INFINITY, t->position, false};
+  t->pull[PULL_FRICTION] = (Pull){d->friction / small, d->friction, t->position + s->stick, false};
+  t->pull[PULL_DRIVE] = (Pull){0, INFINITY, 0, false};
   t->push = 0;
   const AbdDrive *v = &s->drive;
   if (v->kind == ABD_DRIVE_EFFORT) t->push = least(most(v->target, -v->max_effort), v->max_effort);
   if (v->kind == ABD_DRIVE_SPEED && v->max_effort > 0) { /* it yields within a tenth of a step's motion */
     double stiffness = least(DRIVE_INERTIAS * inertia / work->h2, v->max_effort / (DRIVE_GIVE * fabs(v->target) * h));
     double hold = least(most(s->hold, -v->max_effort), v->max_effort);
-    t->pull[PULL_DRIVE] = (Pull){stiffness, v->max_effort, t->position + hold / stiffness + v->target * h};
+    t->pull[PULL_DRIVE] = (Pull){stiffness, v->max_effort, t->position + hold / stiffness + v->target * h, false};
   }
   if (v->kind == ABD_DRIVE_POSITION) {
     double k = v->stiffness + v->damping / h;
-    t->pull[PULL_DRIVE] = (Pull){k, v->max_effort, (v->stiffness * v->target + v->damping / h * t->position) / k};
+    t->pull[PULL_DRIVE] =
+        (Pull){k, v->max_effort, (v->stiffness * v->target + v->damping / h * t->position) / k, false};
   }
 }
 

@@ -53,6 +53,10 @@ int joint_tension(const Work *work, int joint, const Affine *q, JointForce force
 /* What products of gradients leave of the Hessian: scalars curve, so a joint under load is stiffer or softer against
  * turning. It may be negative. Returns the number of pairs of bodies. */
 int joint_turning(const Work *work, int joint, const Affine *q, JointTurn turn[2]);
+/* After the solve: whether Newton's step would reverse a pull that has given way. Such a pull has no curvature, so a
+ * light body that it should stop is sent to and fro across its centre, where its force changes sign. The step is to be
+ * solved for again: in that matrix and in the next it has the curvature of the chord to its centre. */
+bool joint_foresee(Work *work, int joint);
 /* The largest step along direction that crosses no stop and keeps every angle unambiguous; usually 1. */
 double joint_bound(const Work *work, int joint);
 /* Accepts the trial poses: updates angles and stiffens stops that are nearly reached. */

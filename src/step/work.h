@@ -10,6 +10,7 @@
 /* A spring on a joint's coordinate that gives way at a force; stiffness 0 if there is none. */
 typedef struct Pull {
   double stiffness, limit, centre;
+  bool turns; /* Newton's step would reverse it, see joint_foresee */
 } Pull;
 enum { PULL_SPRING = 0, PULL_DAMPER, PULL_FRICTION, PULL_DRIVE, PULL_COUNT };
 

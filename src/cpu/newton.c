@@ -463,8 +463,10 @@ static bool make_convex(Cpu *cpu) {
 /* Whether the step is to be solved for again, because it would reverse pulls of joints. */
 static bool foresee_joints(Cpu *cpu) {
   bool any = false;
+  for (int e = 0; e < cpu->islands->listed_count; e++) island_listed(cpu->islands, e)->reverses = false;
   for (int j = 0; j < cpu->model->joint_count; j++)
-    if (joint_takes_part(cpu, j)) any |= joint_foresee(&cpu->work, j);
+    if (joint_takes_part(cpu, j) && joint_foresee(&cpu->work, j))
+      any = island_of_joint(cpu->islands, j)->reverses = true;
   return any;
 }
 

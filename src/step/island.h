@@ -46,6 +46,7 @@ typedef struct Island {
   double residual;      /* newton: [m/s] largest speed of the Newton step */
   int residual_body;    /* newton: the body of that speed */
   double load_change;   /* newton: of the loads of friction, as a part of them */
+  bool reverses;        /* newton: a step would have reversed pulls of its joints and was solved for again */
   bool extrapolates;    /* newton: its step was extrapolated, */
   double secant;        /* by this part of the last ones' difference */
   double products[2];   /* newton: sums over its blocks, of the secant; of the slope */

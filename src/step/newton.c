@@ -67,11 +67,12 @@ static void judge_last(Island *g, double tolerance) {
  *
  * The terms that are left out may also be negative, and then the matrix is too stiff: whole steps gain nearly all that
  * their slope promises, and the next is more than half as long. A parabola through the last one gives the longer step
- * that would have ended at its minimum. While loads of friction follow, there is no energy to fit a parabola to. */
+ * that would have ended at its minimum. While loads of friction follow, there is no energy to fit a parabola to; a step
+ * that would reverse pulls of joints has another matrix than the last one. */
 static void choose_scale(Island *g) {
   double stiffer = g->unseen && g->slope < 0 ? 1 - g->end_slope / (g->length * g->slope) : 1;
   bool slow = g->residual > SCALE_SLOW * g->residual_before && g->damping == 0;
-  bool longer = g->longer >= SCALE_LONGER && slow && !g->follows;
+  bool longer = g->longer >= SCALE_LONGER && slow && !g->follows && !g->reverses;
   g->scale = 1;
   if (g->last) return;
   if (stiffer > 1) g->scale = most(g->moved / stiffer, SCALE_LEAST);

@@ -48,7 +48,8 @@ typedef struct Search {
   Packet packet;
 } Search;
 
-/* Items of a picked pair: those of its task, or of a pair without task; whose list is not there yet; whose list is searched first; that is searched in windows. */
+/* Items of a picked pair: those of its task, or of a pair without task; whose list is not there yet; whose list is
+ * searched first; that is searched in windows. */
 enum { ITEMS_NONE = -1, ITEMS_UNSENT = -2, ITEMS_SEARCH = -3, ITEMS_WINDOWS = -4 };
 
 /* A pair whose friction points are made anew or copied. items: see load.c. */

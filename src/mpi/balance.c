@@ -1,6 +1,7 @@
 /* The division of the bodies by their loads: the graph of pairs is partitioned if the loads of the ranks differ too
- * much, or their solves. Each rank makes a division of its own, and the best of them is taken. Loads are estimates by meshes, contacts and iterations, not times, so that a run has the same bits run after
- * run; and not counts of work that caches save, so that a resumed run has them too. See mpi/part.h. */
+ * much, or their solves. Each rank makes a division of its own, and the best of them is taken. Loads are estimates by
+ * meshes, contacts and iterations, not times, so that a run has the same bits run after run; and not counts of work
+ * that caches save, so that a resumed run has them too. See mpi/part.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Newton's steps that shrink slowly: random worlds of mechanisms that turn under load. In the first two whole steps
  * shrank by a tenth in each iteration, and a step of the first world took 1009 of them. In the third a light body is
- * pressed against another one, and without the turning terms of contacts whole steps overshoot tenfold. */
+ * pressed against another one, and without the turning terms of contacts whole steps overshoot tenfold.
+ * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

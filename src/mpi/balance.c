@@ -369,9 +369,9 @@ static bool divide_graph(Part *s, Division *d) {
   double cost, cost_before;
   size_t size = 0;
   void *packed = s->rank ? NULL : pack_graph(d, &size);
-  if (!ranks_agree(s->rank || packed) || !ranks_spread(&packed, &size)) return false;
-  int count = ((int *)packed)[0], *after = mem_alloc((size_t)count + 1, sizeof(int));
-  bool good = ranks_agree(after != NULL) && (!count || divide_by_all(s, packed, after, &cost, &cost_before));
+  bool good = ranks_agree(s->rank || packed) && ranks_spread(&packed, &size);
+  int count = good ? ((int *)packed)[0] : 0, *after = mem_alloc((size_t)count + 1, sizeof(int));
+  good = good && ranks_agree(after != NULL) && (!count || divide_by_all(s, packed, after, &cost, &cost_before));
   if (good && count && !s->rank) good = set_division(s, d, after, cost, cost_before);
   mem_free(after);
   if (s->rank) free(packed);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
 #include "linear/block_subset.h"
 
 typedef struct System {
@@ -21,12 +22,9 @@ typedef struct System {
   double (*diagonal)[144], (*coupling)[144];
 } System;
 
-static uint64_t random_state = 1;
+static Draw random_state = {1};
 
-static double random_unit(void) {
-  random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
-  return (double)(random_state >> 11) / 9007199254740992.0;
-}
+static double random_unit(void) { return draw(&random_state, 0, 1); }
 
 static int random_below(int n) { return (int)(random_unit() * n); }
 

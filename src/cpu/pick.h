@@ -1,5 +1,5 @@
-/* Pairs that the threads of a loop pick, each thread into its own list: few of many, so nobody looks through all, and
- * no counter is common to all threads. Tested in tests/test_cuda_serial.c and tests/test_determinism.c. */
+/* Pairs that the threads of a loop pick, each thread into its own list. They are few, so no later loop visits all
+ * pairs, and threads share no counter. Tested in tests/test_cuda_serial.c and tests/test_determinism.c. */
 #ifndef ABD_CPU_PICK_H
 #define ABD_CPU_PICK_H
 

@@ -24,13 +24,13 @@ static int branch_threads(BlockCholesky *solver, int threads) {
   return threads > 1 && solver->branches.trunk_share > short_trunk ? 1 : by_branch;
 }
 
-void solver_backward(BlockCholesky *solver, const BlockFactor *factor, double *x) {
+void block_solver_backward(BlockCholesky *solver, const BlockFactor *factor, double *x) {
   int threads = solve_threads(solver), by_branch = branch_threads(solver, threads);
   if (by_branch > 1) block_factor_backward_branches(factor, &solver->branches, by_branch, x);
   else block_factor_backward(factor, threads, x);
 }
 
-void solver_forward(BlockCholesky *solver, const BlockFactor *factor, double *x) {
+void block_solver_forward(BlockCholesky *solver, const BlockFactor *factor, double *x) {
   int threads = solve_threads(solver), by_branch = branch_threads(solver, threads);
   if (by_branch > 1) block_factor_forward_branches(factor, &solver->branches, by_branch, x);
   else block_factor_forward(factor, threads, x);
@@ -39,8 +39,8 @@ void solver_forward(BlockCholesky *solver, const BlockFactor *factor, double *x)
 static void apply_factor(void *context, double *x) {
   BlockCholesky *solver = context;
   BlockFactor factor = factor_of(solver);
-  solver_forward(solver, &factor, x);
-  solver_backward(solver, &factor, x);
+  block_solver_forward(solver, &factor, x);
+  block_solver_backward(solver, &factor, x);
 }
 
 /* The caller's vectors, and the work vector in L's order. */
@@ -111,8 +111,8 @@ bool block_cholesky_solve_then(BlockCholesky *solver, const double *b, double *x
   factor.solution = x;
   factor.then = then;
   factor.then_context = context;
-  solver_forward(solver, &factor, solver->work);
-  solver_backward(solver, &factor, solver->work);
+  block_solver_forward(solver, &factor, solver->work);
+  block_solver_backward(solver, &factor, solver->work);
   return true;
 }
 
@@ -124,7 +124,7 @@ bool block_cholesky_finish_then(BlockCholesky *solver, const double *b, double *
   factor.then_context = context;
   solver->iterations = 0;
   solver->forward = false;
-  solver_backward(solver, &factor, solver->work);
+  block_solver_backward(solver, &factor, solver->work);
   return true;
 }
 

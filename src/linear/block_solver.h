@@ -51,7 +51,7 @@ static inline double *work_of(const BlockCholesky *solver, int block) {
 static inline bool whole_vectors(const BlockCholesky *solver) { return solver->matrix || solver->cholmod; }
 
 /* Both halves of a solve on as many threads as save time; x in the order of L. */
-void solver_forward(BlockCholesky *solver, const BlockFactor *factor, double *x);
-void solver_backward(BlockCholesky *solver, const BlockFactor *factor, double *x);
+void block_solver_forward(BlockCholesky *solver, const BlockFactor *factor, double *x);
+void block_solver_backward(BlockCholesky *solver, const BlockFactor *factor, double *x);
 
 #endif

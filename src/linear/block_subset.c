@@ -121,7 +121,7 @@ void block_cholesky_solve_first(BlockCholesky *solver, const BlockSubset *s, con
   BlockFactor factor = factor_of(solver);
   if (!solver->forward && p->n) {
     factor.right = b;
-    solver_forward(solver, &factor, solver->work);
+    block_solver_forward(solver, &factor, solver->work);
   }
   solver->forward = false;
   for (int i = 0; i < p->given_count; i++)
@@ -146,5 +146,5 @@ void block_cholesky_solve_last(BlockCholesky *solver, const BlockSubset *s, cons
   block_factor_forward_columns(&factor, s->column, s->column_count, solver->work);
   keep_forward(solver, s, true);
   factor.solution = x;
-  solver_backward(solver, &factor, solver->work);
+  block_solver_backward(solver, &factor, solver->work);
 }

@@ -1,5 +1,5 @@
-/* Solves of a BlockCholesky whose right-hand sides and solutions are wanted in a subset of the blocks: borders between
- * ranks. Tested in tests/test_block_cholesky.c. */
+/* Solves for a subset of the blocks of a BlockCholesky, such as the border of a rank. Tested in
+ * tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_SUBSET_H
 #define ABD_LINEAR_BLOCK_SUBSET_H
 

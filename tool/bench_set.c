@@ -195,7 +195,8 @@ static const BenchCase threads_case[] = {
     ON_THREADS("net 58x58", "net:size=58", 40),
     ON_THREADS("wrecking-ball", "wrecking-ball", 150),
     ON_THREADS("ball, 142 bodies", "ball:stack=medium", 60),
-    ON_THREADS("pile of 1000", "pile:count=1000,shape=box", 60),
+    ON_THREADS("pile of 1000 boxes", "pile:count=1000,shape=box", 60),
+    ON_THREADS("pile of 1000", "pile:count=1000", 60),
     {0},
 };
 

@@ -33,6 +33,7 @@ static void cuda_free(void *self) {
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);
   packet_free(&c->packet);
   packet_free(&c->advance);
+  packet_free(&c->opening);
   packet_free(&c->terms);
   packet_free(&c->solution);
   packet_free(&c->origin);
@@ -42,6 +43,7 @@ static void cuda_free(void *self) {
   pcg_destroy(&c->pcg);
   clusters_close(&c->clusters);
   picks_close(&c->task_of);
+  picks_close(&c->loaded);
   void *own[] = {c->record,   c->plan,     c->bound_plan,   c->pair_task,     c->task_chunk,
                  c->row_of,   c->searched, c->before,       c->setup,         c->listed,
                  c->next_row, c->last,     c->cluster_size, c->component_row, c->cluster};
@@ -85,7 +87,8 @@ bool cuda_accelerate(Cpu *cpu) {
   c->component_row = mem_alloc((size_t)m->body_count, sizeof(int));
   c->cluster = mem_alloc((size_t)m->body_count, sizeof(PcgStrip));
   if (!c->row_of || !c->next_row || !c->cluster_size || !c->component_row || !c->cluster ||
-      !picks_open(&c->task_of, cpu->threads) || !clusters_open(&c->clusters, m->body_count) || !cuda_send_meshes(c)) {
+      !picks_open(&c->task_of, cpu->threads) || !picks_open(&c->loaded, cpu->threads) ||
+      !clusters_open(&c->clusters, m->body_count) || !cuda_send_meshes(c)) {
     cuda_free(c);
     return false;
   }

@@ -42,7 +42,7 @@ typedef struct Packet {
 /* The search for candidates, see cuda/search_item.h. */
 typedef struct Search {
   DeviceArray node, fan, element, tree; /* of all meshes */
-  DeviceArray queue[2], leaf, meeting, found, key, owner, place, gathered, gathered_key, ordered, order, scratch;
+  DeviceArray queue[2], leaf, meeting, found, key, owner, place, gathered, gathered_key, order, scratch;
   int queue_room, leaf_room, meeting_room, found_room;
   Twin count; /* counters, then candidates by task, then where they begin */
   Packet packet;
@@ -86,6 +86,7 @@ typedef struct Cuda {
   EvalPlan *plan; /* by pair */
   struct BoundPlan *bound_plan;
   Picks task_of;   /* pairs that have a task */
+  Picks loaded;    /* pairs whose friction points are made anew or copied */
   int *task_chunk; /* by task: its first chunk */
   int *pair_task;  /* by pair: its task in Newton's system, -1 if it has none */
   int plan_capacity, bound_plan_capacity, task_chunk_capacity, pair_task_capacity;
@@ -93,7 +94,9 @@ typedef struct Cuda {
   double *before; /* by pair: its bound before the cover */
   int searched_capacity, before_capacity;
   Search search;
-  Packet packet, advance;
+  Packet packet, advance, opening;
+  bool moving; /* `packet` has the poses and directions of the step that is bounded, at these places */
+  size_t moving_pose, moving_direction;
   int tried, tried_count; /* islands and tasks of the last trial; -1 = it is not the last thing that was sent */
   size_t tried_advance;   /* place of the AdvanceTasks in `packet` */
   Twin task, result, contact_copy;
@@ -126,22 +129,26 @@ bool packet_receive(Packet *packet, Arrival *arrival); /* valid after device_arr
 void packet_free(Packet *packet);
 /* Adds room for `count` items to the copy here and returns them; NULL if memory is out. */
 void *twin_extend(Twin *twin, int count);
-bool twin_send(Twin *twin);                      /* copies the items to the GPU */
-bool twin_receive(Twin *twin, Arrival *arrival); /* copies them back; valid after device_arrive */
+bool twin_send(Twin *twin); /* copies the items to the GPU */
+/* Copies them back, and those of another one, which may be NULL; valid after device_arrive. */
+bool twin_receive(const Twin *twin, const Twin *also, Arrival *arrival);
 void twin_free(Twin *twin);
 /* Room for `bytes`; the first `used` bytes stay. */
 bool device_grow(DeviceArray *array, size_t used, size_t bytes);
 
-/* Of c->packet: the tasks of the last trial are gone. */
+/* Of c->packet: the tasks of the last trial are gone, and the step that is bounded. */
 static inline void cuda_packet_begin(Cuda *cuda) {
   cuda->tried = -1;
+  cuda->moving = false;
   packet_begin(&cuda->packet);
 }
 
 /* load.c: sends the friction points if those there are out of date. */
 bool cuda_send_friction(Cuda *cuda, Cpu *cpu);
 void cuda_friction_changed(void *self);
-/* Prepares the friction points of the pairs that follow, then makes them at the given poses. False: the GPU failed. */
+/* Picks a pair that has points, or will have; prepares the points of the picked pairs that follow, then makes them at
+ * the given poses. False: the GPU failed. */
+void cuda_pick_loads(Cuda *cuda, Cpu *cpu, int pair);
 bool cuda_list_begin(Cuda *cuda, Cpu *cpu);
 bool cuda_list_run(Cuda *cuda, const Cpu *cpu, const Affine *pose);
 /* Stores what the pair's loads have become. */
@@ -178,7 +185,7 @@ SearchTask *search_tasks(Search *search, int count);
 void search_list_tasks(const Cpu *cpu, int lists, const int *pair, bool swept, SearchTask *task);
 SearchTask search_window_task(const Cpu *cpu, const Pair *pair, const SweepWindow *window, int sweep);
 bool search_run(Cuda *cuda, int tasks, bool swept, bool *deep);
-/* Puts the lists in order behind the candidates that are there, and hands them to the pairs; or this machine searches.
+/* Puts long lists in order behind the candidates that are there, and hands all to the pairs; or this machine searches.
  * False if memory is out or the GPU failed. */
 bool search_collect(Cuda *cuda, Cpu *cpu, int tasks, int lists, const int *pair);
 bool search_here(Cpu *cpu, int lists, const int *pair);

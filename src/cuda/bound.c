@@ -77,8 +77,9 @@ static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
                         c->sweep.at,
                         c->result.there.at,
                         cpu->scene.range};
+  tasks_moving(c, tasks);
   if (!sweep_open_launch(tasks->count, &arrays) || !sweep_launch(tasks->chunks, &arrays) ||
-      !twin_receive(&c->result, &c->arrival) || !device_arrive(&c->arrival))
+      !twin_receive(&c->result, NULL, &c->arrival) || !device_arrive(&c->arrival))
     return cuda_lost(c);
   picks_for(&c->task_of, cpu->threads, 16, take, cpu);
   return stage_done();
@@ -86,6 +87,7 @@ static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
 
 Outcome cuda_bound(void *self, Cpu *cpu) {
   Cuda *c = self;
+  c->moving = false;
   Outcome outcome = cuda_eval_new_pairs(c, cpu);
   if (stage_failed(outcome)) return outcome;
   picks_clear(&c->task_of);

@@ -92,32 +92,52 @@ extern "C" bool device_clear(void *at, size_t bytes) { return !bytes || good(cud
 
 extern "C" bool device_wait(void) { return good(cudaStreamSynchronize(0)); }
 
-/* ---- short copies to this machine ---- */
+/* ---- short copies between the machines ---- */
 
-/* A kernel writes them over the bus into memory of this machine, then their number behind them, which this machine
- * polls: the driver's copy begins later, and its wait ends later. */
+/* A kernel reads and writes memory of this machine over the bus: the driver's copies begin later, and so does what
+ * follows them. */
 enum { COPY_BYTES = 1 << 20, COPY_THREADS = 256, COPY_BLOCKS = 128, POLLS = 4096 };
 
-/* Sixteen bytes by each thread, then the rest. blocks: thread blocks that have ended; the last one sets it to 0. */
-__global__ static void copy_kernel(void *to, const void *from, size_t bytes, unsigned *blocks,
-                                   volatile unsigned *arrived, unsigned number) {
-  size_t pieces = bytes / sizeof(uint4), at = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-  for (size_t i = at; i < pieces; i += (size_t)gridDim.x * blockDim.x) ((uint4 *)to)[i] = ((const uint4 *)from)[i];
-  if (at < bytes % sizeof(uint4)) {
-    size_t i = pieces * sizeof(uint4) + at;
-    ((char *)to)[i] = ((const char *)from)[i];
-  }
+static bool is_short(DeviceCopy copy) {
+  return copy.bytes <= COPY_BYTES && ((size_t)copy.to | (size_t)copy.from) % sizeof(uint4) == 0;
+}
+
+static int copy_blocks(size_t bytes) {
+  size_t blocks = 1 + bytes / (COPY_THREADS * sizeof(uint4));
+  return blocks < COPY_BLOCKS ? (int)blocks : COPY_BLOCKS;
+}
+
+/* Sixteen bytes by each thread, then the rest. */
+__device__ static void copy_all(DeviceCopy copy) {
+  size_t pieces = copy.bytes / sizeof(uint4), at = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+  for (size_t i = at; i < pieces; i += (size_t)gridDim.x * blockDim.x)
+    ((uint4 *)copy.to)[i] = ((const uint4 *)copy.from)[i];
+  if (at >= copy.bytes % sizeof(uint4)) return;
+  size_t i = pieces * sizeof(uint4) + at;
+  ((char *)copy.to)[i] = ((const char *)copy.from)[i];
+}
+
+__global__ static void send_kernel(DeviceCopy copy) { copy_all(copy); }
+
+extern "C" bool device_send(void *to, const void *from, size_t bytes) {
+  DeviceCopy copy = {to, from, bytes};
+  if (!bytes || !is_short(copy)) return device_upload(to, from, bytes);
+  send_kernel<<<copy_blocks(bytes), COPY_THREADS>>>(copy);
+  return good(cudaGetLastError());
+}
+
+/* Writes a number behind what it copies, which this machine polls: the driver's wait ends later. blocks: thread blocks
+ * that have ended; the last one sets it to 0. */
+__global__ static void receive_kernel(DeviceCopy first, DeviceCopy second, unsigned *blocks, volatile unsigned *arrived,
+                                      unsigned number) {
+  copy_all(first);
+  copy_all(second);
   __threadfence_system();
   __syncthreads();
   if (threadIdx.x != 0 || atomicAdd(blocks, 1) + 1 < gridDim.x) return;
   *blocks = 0;
   __threadfence_system();
   *arrived = number;
-}
-
-static int copy_blocks(size_t bytes) {
-  size_t blocks = 1 + bytes / (COPY_THREADS * sizeof(uint4));
-  return blocks < COPY_BLOCKS ? (int)blocks : COPY_BLOCKS;
 }
 
 /* Both counters begin with 0. */
@@ -139,11 +159,13 @@ extern "C" void arrival_close(Arrival *arrival) {
   *arrival = Arrival();
 }
 
-extern "C" bool device_receive(Arrival *arrival, void *to, const void *from, size_t bytes) {
-  bool aligned = ((size_t)to | (size_t)from) % sizeof(uint4) == 0;
-  arrival->polled = bytes && bytes <= COPY_BYTES && aligned && open_arrival(arrival);
-  if (!arrival->polled) return device_download(to, from, bytes);
-  copy_kernel<<<copy_blocks(bytes), COPY_THREADS>>>(to, from, bytes, arrival->blocks, arrival->number, ++arrival->sent);
+extern "C" bool device_receive(Arrival *arrival, DeviceCopy first, DeviceCopy second) {
+  size_t bytes = first.bytes + second.bytes;
+  arrival->polled = bytes && is_short(first) && is_short(second) && open_arrival(arrival);
+  if (!arrival->polled)
+    return device_download(first.to, first.from, first.bytes) && device_download(second.to, second.from, second.bytes);
+  receive_kernel<<<copy_blocks(bytes), COPY_THREADS>>>(first, second, arrival->blocks, arrival->number,
+                                                       ++arrival->sent);
   return good(cudaGetLastError());
 }
 

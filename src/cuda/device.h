@@ -31,6 +31,9 @@ bool device_wait(void);                                     /* waits for all wor
 bool host_reserve(DeviceArray *array, size_t bytes);
 void host_free(DeviceArray *array);
 
+/* Copies from such memory as device_upload does, short ones sooner. */
+bool device_send(void *to, const void *from, size_t bytes);
+
 /* The last copy to such memory. Begins zeroed; one thread at a time uses it. */
 typedef struct Arrival {
   volatile unsigned *number; /* here: of the last copy that has arrived */
@@ -39,7 +42,13 @@ typedef struct Arrival {
   bool polled;               /* it tells when it has arrived; else the driver does */
 } Arrival;
 
-bool device_receive(Arrival *arrival, void *to, const void *from, size_t bytes);
+typedef struct DeviceCopy {
+  void *to;
+  const void *from;
+  size_t bytes;
+} DeviceCopy;
+
+bool device_receive(Arrival *arrival, DeviceCopy first, DeviceCopy second); /* of 0 bytes: none */
 bool device_arrive(Arrival *arrival); /* waits for it and all work before it; false if any of that failed */
 void arrival_close(Arrival *arrival);
 

@@ -112,7 +112,8 @@ static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose) {
                        cpu->scene.range,
                        cpu->scene.friction_eps};
   if (!eval_launch(tasks.chunks, &arrays) || !eval_cross_launch(tasks.chunks, &arrays) ||
-      !eval_sum_launch(tasks.count, &arrays) || !twin_receive(&c->result, &c->arrival) || !device_arrive(&c->arrival))
+      !eval_sum_launch(tasks.count, &arrays) || !twin_receive(&c->result, NULL, &c->arrival) ||
+      !device_arrive(&c->arrival))
     return cuda_lost(c);
   c->tried_count = tasks.count;
   c->tried_advance = tasks.advance;

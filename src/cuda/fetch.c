@@ -41,13 +41,13 @@ static void fill_fetch(void *context, int t) {
   ((FetchTask *)c->task.here.at)[t] = (FetchTask){r->contact_first, own->items, c->task_chunk[t]};
 }
 
-/* Queues the copies of `total` contacts of the tasks. */
+/* Gathers `total` contacts of the tasks there. */
 static bool send_fetch(Cuda *c, Cpu *cpu, int tasks, int total) {
   if (!device_reserve(&c->contact_copy.there, (size_t)total * sizeof(Contact))) return false;
   parallel_for(cpu->threads, tasks, 64, fill_fetch, cpu);
   if (!twin_send(&c->task)) return false;
   FetchArrays arrays = {c->task.there.at, tasks, c->contact.at, c->index.at, c->contact_copy.there.at};
-  return fetch_launch(total, &arrays) && twin_receive(&c->contact_copy, &c->arrival);
+  return fetch_launch(total, &arrays);
 }
 
 static void put_task(void *context, int t) {
@@ -74,9 +74,10 @@ Outcome cuda_fetch(void *self, Cpu *cpu) {
   c->task = (Twin){c->task.here, c->task.there, sizeof(FetchTask), 0};
   c->contact_copy = (Twin){c->contact_copy.here, c->contact_copy.there, sizeof(Contact), 0};
   if (!twin_extend(&c->task, tasks) || !twin_extend(&c->contact_copy, total)) return stage_from(false);
-  if (friction && !twin_receive(&c->friction, &c->arrival)) return cuda_lost(c);
   if (tasks && !send_fetch(c, cpu, tasks, total)) return cuda_lost(c);
-  if ((tasks || friction) && !device_arrive(&c->arrival)) return cuda_lost(c);
+  if ((tasks || friction) &&
+      (!twin_receive(&c->contact_copy, friction ? &c->friction : NULL, &c->arrival) || !device_arrive(&c->arrival)))
+    return cuda_lost(c);
   if (friction) parallel_for(cpu->threads, cpu->pairs.count, 64, take_friction, cpu);
   cpu->failed = -1;
   parallel_for(cpu->threads, tasks, 16, put_task, cpu);

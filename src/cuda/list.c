@@ -80,8 +80,8 @@ bool cuda_send_lists(Cuda *c) {
   if (!cuda_grow_candidates(c, all)) return false;
   c->candidate_count = all;
   c->fresh_candidate.count = 0;
-  return device_upload((Candidate *)c->candidate.at + (all - count), c->fresh_candidate.here.at,
-                       (size_t)count * sizeof(Candidate));
+  return device_send((Candidate *)c->candidate.at + (all - count), c->fresh_candidate.here.at,
+                     (size_t)count * sizeof(Candidate));
 }
 
 /* Candidates of the lists that some pairs still use. */

@@ -72,22 +72,19 @@ static int ways_of(const double factor[FRICTION_WAYS], int way[FRICTION_WAYS]) {
   return count;
 }
 
-/* Picks a pair that has points. items: how many the contacts of one that follows may have, or -1 - those that another
- * one keeps. */
-static void choose_pair(void *context, int k) {
-  Cpu *cpu = context;
-  Cuda *c = cpu->accelerator_self;
+/* items: how many the contacts of a pair that follows may have, or -1 - those that another one keeps. */
+void cuda_pick_loads(Cuda *c, Cpu *cpu, int k) {
   Pair *p = pairs_at(&cpu->pairs, k);
   if (!pair_has_terms(p)) return; /* most pairs */
   Record *r = &c->record[p->slot];
   if (!pair_follows(cpu, k, p)) {
-    if (cuda_points(c, p) >= 0) picks_add(&c->task_of, k, -1 - r->room);
+    if (cuda_points(c, p) >= 0) picks_add(&c->loaded, k, -1 - r->room);
     return;
   }
   int items = r->acting * ((p->mu > 0) + (p->rolling > 0) + (p->torsion > 0));
   cpu->pair_acts[k] = r->contacts > 0;
   if (items) {
-    picks_add(&c->task_of, k, items);
+    picks_add(&c->loaded, k, items);
     return;
   }
   r->room = p->friction.count = 0;
@@ -97,9 +94,9 @@ static void choose_pair(void *context, int k) {
 /* Lists the pairs that have points and where these go. */
 static bool choose_places(Cuda *c) {
   c->listed_count = c->listed_chunks = c->listed_points = 0;
-  for (int t = 0; t < c->task_of.count; t++) {
-    int items = c->task_of.list[t].items, points = items < 0 ? -1 - items : items;
-    c->listed[c->listed_count++] = (Listed){c->task_of.list[t].pair, items, c->listed_chunks, c->listed_points};
+  for (int t = 0; t < c->loaded.count; t++) {
+    int items = c->loaded.list[t].items, points = items < 0 ? -1 - items : items;
+    c->listed[c->listed_count++] = (Listed){c->loaded.list[t].pair, items, c->listed_chunks, c->listed_points};
     if (items > 0) c->listed_chunks += (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
     c->listed_points += points;
   }
@@ -154,9 +151,7 @@ static bool reserve_lists(Cuda *c, const Cpu *cpu) {
 
 bool cuda_list_begin(Cuda *c, Cpu *cpu) {
   if (!mem_reserve((void **)&c->listed, &c->listed_capacity, cpu->pairs.count, sizeof(Listed))) return false;
-  picks_clear(&c->task_of);
-  parallel_for(cpu->threads, cpu->pairs.count, 64, choose_pair, cpu);
-  if (!picks_list(&c->task_of, cpu->pairs.count) || !send_start(c, cpu) || !choose_places(c) || !reserve_lists(c, cpu))
+  if (!picks_list(&c->loaded, cpu->pairs.count) || !send_start(c, cpu) || !choose_places(c) || !reserve_lists(c, cpu))
     return false;
   parallel_for(cpu->threads, c->listed_count, 32, put_task, cpu);
   return packet_send(&c->listing);
@@ -237,7 +232,7 @@ static bool run_compare(Cuda *c, Cpu *cpu, int tasks) {
                           c->friction.there.at,
                           c->result.there.at,
                           cpu->scene.range};
-  return packet_send(&c->listing) && compare_launch(tasks, &arrays) && twin_receive(&c->result, &c->arrival) &&
+  return packet_send(&c->listing) && compare_launch(tasks, &arrays) && twin_receive(&c->result, NULL, &c->arrival) &&
          device_arrive(&c->arrival);
 }
 

@@ -25,21 +25,22 @@ typedef struct Setup {
   int *component_row;                            /* [components] first rows */
   size_t task, pose;                             /* MomentTask by task; poses by body */
   size_t first, part_first, entry, column, part; /* pattern */
-  size_t block_chunk, chunk_row, chunk_component, component_chunk, strip;
+  size_t block_chunk, chunk_row, chunk_component, component_chunk, strip, first_strip;
   size_t own, row; /* OwnTask by row; rows by body */
   bool follows;    /* loads follow the normal forces: points are renewed, the step is corrected */
-  size_t step, gradient, status, strength;     /* places in the solution */
-  size_t change, correction, corrected, loads; /* the same of the correction; loads: LoadResult by task */
+  size_t step, gradient, status, strength; /* places in the solution; status: of both solves */
+  size_t change, correction, loads;        /* the same of the correction; loads: LoadResult by task */
 } Setup;
 
 static int *ints(const Setup *s, size_t at) { return packet_here(&s->c->packet, at); }
 
 /* ---- terms of the pairs ---- */
 
-/* Picks the pairs that act. */
+/* Picks the pairs that act, and those whose loads follow. */
 static void acts_item(void *context, int k) {
   const Setup *s = context;
   s->c->pair_task[k] = -1;
+  if (s->follows) cuda_pick_loads(s->c, s->cpu, k);
   if (s->cpu->pair_acts[k] && pair_selected(s->cpu, k)) picks_add(&s->c->task_of, k, 0);
 }
 
@@ -47,11 +48,11 @@ static void acts_item(void *context, int k) {
 static bool list_tasks(Setup *s) {
   Picks *tasks = &s->c->task_of;
   picks_clear(tasks);
-  parallel_for(s->cpu->threads, s->cpu->pairs.count, 256, acts_item, s);
-  if (!picks_list(tasks, s->cpu->pairs.count)) return false;
+  picks_clear(&s->c->loaded);
+  parallel_for(s->cpu->threads, s->cpu->pairs.count, 64, acts_item, s);
+  bool listed = picks_list(tasks, s->cpu->pairs.count);
   s->tasks = tasks->count;
-  for (int t = 0; t < tasks->count; t++) s->c->pair_task[tasks->list[t].pair] = t;
-  return true;
+  return listed;
 }
 
 static void task_item(void *context, int t) {
@@ -61,6 +62,7 @@ static void task_item(void *context, int t) {
   const Record *r = &s->c->record[p->slot];
   const Body *body = s->c->model->body;
   MomentTask *task = (MomentTask *)packet_here(&s->c->terms, s->task) + t;
+  s->c->pair_task[k] = t;
   *task = (MomentTask){.a = p->a,
                        .b = p->b,
                        .mesh_a = body[p->a].mesh,
@@ -148,6 +150,7 @@ static void sort_rows(Setup *s) {
 static void strip_item(void *context, int k) {
   const Setup *s = context;
   PcgStrip own = s->cluster[k], *strip = (PcgStrip *)packet_here(&s->c->packet, s->strip) + own.row;
+  ((PcgStrip *)packet_here(&s->c->packet, s->first_strip))[k] = own;
   for (int i = 0; i < own.count; i++, own.first += own.count) strip[i] = own;
 }
 
@@ -189,16 +192,16 @@ static bool open_packet(Setup *s) {
   s->chunk_component = packet_add(p, chunks * number);
   s->component_chunk = packet_add(p, ((size_t)s->components + 1) * number);
   s->strip = packet_add(p, rows * sizeof(PcgStrip));
+  s->first_strip = packet_add(p, (size_t)s->clusters * sizeof(PcgStrip));
   s->row = packet_add(p, (size_t)s->c->model->body_count * number);
   s->own = packet_add(p, rows * sizeof(OwnTask));
   packet_begin(out);
   s->step = packet_add(out, rows * sizeof(Affine));
   s->gradient = packet_add(out, rows * sizeof(Affine));
-  s->status = packet_add(out, sizeof(PcgStatus));
+  s->status = packet_add(out, 2 * sizeof(PcgStatus));
   s->strength = packet_add(out, tasks * sizeof(float));
   s->change = packet_add(out, s->follows ? rows * sizeof(Affine) : 0);
   s->correction = packet_add(out, s->follows ? rows * sizeof(Affine) : 0);
-  s->corrected = packet_add(out, s->follows ? sizeof(PcgStatus) : 0);
   s->loads = packet_add(out, s->follows ? tasks * sizeof(LoadResult) : 0);
   return packet_open(p) && packet_open(out);
 }
@@ -249,8 +252,7 @@ static bool part_at(const Setup *s, int e, Part *part) {
   return true;
 }
 
-static void count_row(void *context, int row) {
-  const Setup *s = context;
+static void count_row(const Setup *s, int row) {
   const Segments *pairs = &s->cpu->body_pairs;
   int body = s->body[row], entries = 1, parts = 0;
   Part part;
@@ -291,18 +293,12 @@ static int to_places(int *number, int count) {
   return number[count] = sum;
 }
 
-static void write_rows(Setup *s) {
-  parallel_for(s->cpu->threads, s->rows, 32, count_row, s);
-  s->entries = to_places(ints(s, s->first), s->rows);
-  s->parts = to_places(ints(s, s->part_first), s->rows);
-  parallel_for(s->cpu->threads, s->rows, 32, write_row, s);
-}
-
-/* A body by itself. */
-static void body_item(void *context, int row) {
+/* Counts the entries of a row; its body by itself. */
+static void open_row(void *context, int row) {
   const Setup *s = context;
   const Work *w = &s->cpu->work;
   int body = s->body[row];
+  count_row(s, row);
   double damping = active_damping(s->cpu->islands, w, body);
   ((OwnTask *)packet_here(&s->c->packet, s->own))[row] = (OwnTask){body_term(w, body), damping, body};
 }
@@ -314,10 +310,11 @@ static void row_item(void *context, int body) {
 
 static void write_all(Setup *s) {
   const Cpu *cpu = s->cpu;
-  write_rows(s);
+  parallel_both(cpu->threads, s->rows, cpu->model->body_count, 32, open_row, row_item, s);
+  s->entries = to_places(ints(s, s->first), s->rows);
+  s->parts = to_places(ints(s, s->part_first), s->rows);
+  parallel_both(cpu->threads, s->rows, s->clusters, 32, write_row, strip_item, s);
   write_chunks(s);
-  parallel_for(cpu->threads, s->clusters, 32, strip_item, s);
-  parallel_both(cpu->threads, s->rows, cpu->model->body_count, 32, body_item, row_item, s);
 }
 
 /* ---- the solve ---- */
@@ -339,7 +336,9 @@ static PcgMatrix matrix_of(const Setup *s) {
                      packet_there(p, s->chunk_row),
                      packet_there(p, s->chunk_component),
                      packet_there(p, s->component_chunk),
-                     packet_there(p, s->strip)};
+                     packet_there(p, s->strip),
+                     s->clusters,
+                     packet_there(p, s->first_strip)};
 }
 
 static void *solution(const Setup *s, size_t at) { return packet_there(&s->c->solution, at); }
@@ -365,8 +364,10 @@ static bool solve(const Setup *s) {
       solution(s, s->strength)};
   PcgMatrix system = matrix_of(s);
   return own_launch(s->rows, &bodies) && matrix_launch(144 * s->entries, &matrix) &&
-         strength_launch(s->tasks, &strength) && gradient_launch(12 * s->rows, &gradient) &&
-         pcg_solve(&c->pcg, &system, solution(s, s->step), GPU_PCG_TOLERANCE, PCG_ITERATIONS, solution(s, s->status));
+         pcg_prepare(&c->pcg, &system, solution(s, s->status)) && strength_launch(s->tasks, &strength) &&
+         gradient_launch(12 * s->rows, &gradient) &&
+         pcg_solve(&c->pcg, &system, solution(s, s->step), GPU_PCG_TOLERANCE, PCG_ITERATIONS, false,
+                   solution(s, s->status));
 }
 
 /* The loads that the step leads to, and one more solve for the change of the gradient. */
@@ -393,8 +394,8 @@ static bool correct(const Setup *s) {
                            solution(s, s->correction)};
   PcgMatrix system = matrix_of(s);
   return predict_launch(s->tasks, &loads) && gradient_launch(12 * s->rows, &change) &&
-         pcg_solve_again(&c->pcg, &system, solution(s, s->correction), GPU_PCG_TOLERANCE, PCG_ITERATIONS,
-                         solution(s, s->corrected));
+         pcg_solve(&c->pcg, &system, solution(s, s->correction), GPU_PCG_TOLERANCE, PCG_ITERATIONS, true,
+                   solution(s, s->status));
 }
 
 /* All of it without a wait in between. */
@@ -435,8 +436,8 @@ static void take_solution(Setup *s) {
   parallel_both(s->cpu->threads, s->rows, s->tasks, 64, take_row, take_strength, s);
 }
 
-static Outcome take_status(const Setup *s, size_t at, bool *raised) {
-  const PcgStatus *status = packet_here(&s->c->solution, at);
+static Outcome take_status(const Setup *s, bool again, bool *raised) {
+  const PcgStatus *status = (const PcgStatus *)packet_here(&s->c->solution, s->status) + again;
   *raised |= status->indefinite > 0;
   s->cpu->report->linear_iterations += status->iterations;
   return status->not_finite ? stage_not_finite(-1) : stage_done();
@@ -456,10 +457,11 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   *raised = false;
   if (cpu->active_count == 0) return stage_done();
   /* The tasks say where a pair's friction points are. */
-  c->lost = !cuda_send_friction(c, cpu) || (s->follows && !cuda_list_begin(c, cpu));
-  if (c->lost) return stage_from(false);
+  c->lost = !cuda_send_friction(c, cpu);
+  if (c->lost || !list_tasks(s)) return stage_from(false);
+  c->lost = s->follows && !cuda_list_begin(c, cpu);
+  if (c->lost || !open_terms(s)) return stage_from(false);
   forget_strengths(c, cpu);
-  if (!list_tasks(s) || !open_terms(s)) return stage_from(false);
   parallel_both(cpu->threads, s->tasks, c->model->body_count, 32, task_item, pose_item, s);
   c->lost = !launch_terms(s);
   if (c->lost || !find_clusters(s)) return stage_from(false);
@@ -469,8 +471,8 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   c->lost = !launch(s);
   if (c->lost) return stage_from(false);
   bool corrected = false; /* that matrix is the same */
-  Outcome outcome = take_status(s, s->status, raised);
-  if (s->follows && !stage_failed(outcome)) outcome = take_status(s, s->corrected, &corrected);
+  Outcome outcome = take_status(s, false, raised);
+  if (s->follows && !stage_failed(outcome)) outcome = take_status(s, true, &corrected);
   if (!stage_failed(outcome)) take_solution(s);
   return outcome;
 }

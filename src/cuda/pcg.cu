@@ -21,6 +21,7 @@
 #include "cuda/pcg_wait.cuh"
 
 enum { BLOCK_ROWS = 8, SINGLE_ROWS = 8, REPLACE = 50 };
+enum { SUMS = 4 }; /* of a chunk, two numbers each: of even and odd waits, of both solves */
 
 /* ---- the iteration ---- */
 
@@ -292,10 +293,18 @@ static bool reserve(Pcg *pcg, const PcgMatrix *m) {
   return device_reserve(&pcg->inverse, (size_t)m->inverse * PCG_BLOCK * inverse) &&
          device_reserve(&pcg->vector, (VECTORS + 4) * rows * PCG_SIZE * number) &&
          device_reserve(&pcg->spare, rows * SPARE_ROW) && device_reserve(&pcg->first, (size_t)m->components * number) &&
-         device_reserve(&pcg->partial, 2 * (size_t)m->chunks * sizeof(ulonglong2));
+         device_reserve(&pcg->partial, SUMS * (size_t)m->chunks * sizeof(ulonglong2));
 }
 
-static bool solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, bool again, PcgStatus *status) {
+extern "C" bool pcg_prepare(Pcg *pcg, const PcgMatrix *m, PcgStatus status[2]) {
+  if (m->rows == 0) return device_clear(status, 2 * sizeof *status);
+  return reserve(pcg, m) && pcg_invert(m, factors(m), pcg->inverse.at, (unsigned long long *)pcg->partial.at,
+                                       2 * SUMS * m->chunks, status);
+}
+
+extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, bool again,
+                          PcgStatus status[2]) {
+  if (m->rows == 0) return true;
   size_t n = (size_t)m->rows * PCG_SIZE;
   double *vector = (double *)pcg->vector.at;
   bool factored = factors(m);
@@ -304,26 +313,12 @@ static bool solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int
   for (int k = 0; k < 2; k++) {
     s.shown[k] = vector + (VECTORS + k) * n;
     s.also[k] = vector + (VECTORS + 2 + k) * n;
-    s.sum[k] = (ulonglong2 *)pcg->partial.at + (size_t)k * m->chunks;
+    s.sum[k] = (ulonglong2 *)pcg->partial.at + (size_t)(2 * again + k) * m->chunks;
   }
   s.first = (double *)pcg->first.at, s.again = again;
-  s.enough = tolerance * tolerance, s.most = most, s.status = status, s.shared = find_card().shared;
-  if (!device_clear(status, sizeof *status) || !device_clear(s.sum[0], 2 * (size_t)m->chunks * sizeof(ulonglong2)))
-    return false;
+  s.enough = tolerance * tolerance, s.most = most, s.status = &status[again], s.shared = find_card().shared;
   void *argument[] = {&s};
   const void *kernel = factored ? (const void *)solve_kernel<true> : (const void *)solve_kernel<false>;
   return cudaLaunchCooperativeKernel(kernel, dim3((unsigned)m->blocks), dim3(THREADS), argument, s.shared, 0) ==
          cudaSuccess;
-}
-
-extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
-  if (m->rows == 0) return device_clear(status, sizeof *status);
-  if (!reserve(pcg, m)) return false;
-  return pcg_invert(m, factors(m), pcg->inverse.at) && solve(pcg, m, x, tolerance, most, false, status);
-}
-
-extern "C" bool pcg_solve_again(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most,
-                                PcgStatus *status) {
-  if (m->rows == 0) return device_clear(status, sizeof *status);
-  return solve(pcg, m, x, tolerance, most, true, status);
 }

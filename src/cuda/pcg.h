@@ -40,6 +40,8 @@ typedef struct PcgMatrix {
   const int *chunk_component; /* per chunk */
   const int *component_chunk; /* [components + 1] */
   const PcgStrip *strip;      /* per row */
+  int clusters;
+  const PcgStrip *cluster; /* [clusters] the strips of their first rows */
 } PcgMatrix;
 
 typedef struct PcgStatus {
@@ -52,22 +54,24 @@ typedef struct PcgStatus {
 /* Memory of a solver. */
 typedef struct Pcg {
   DeviceArray inverse, vector, spare, partial;
-  DeviceArray first; /* per component: squared norm of the right-hand side of pcg_solve */
+  DeviceArray first; /* per component: squared norm of the first right-hand side */
 } Pcg;
 
 void pcg_destroy(Pcg *pcg); /* takes a zeroed one */
 /* How many thread blocks solve for so many rows. It depends on the number of rows and the kind of GPU alone. */
 int pcg_blocks(int rows);
+/* Prepares for one or two solves: inverts the clusters. status: of both, on the GPU. */
+bool pcg_prepare(Pcg *pcg, const PcgMatrix *matrix, PcgStatus status[2]);
 /* Solves; x is the right-hand side, then the solution, 12 numbers per row. x and status are on the GPU. tolerance: norm
- * of the preconditioned residual, relative to the first. */
-bool pcg_solve(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, int most, PcgStatus *status);
+ * of the preconditioned residual, relative to the first. again: the second solve, its tolerance is relative to the
+ * larger of the two right-hand sides, by component. */
+bool pcg_solve(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, int most, bool again,
+               PcgStatus status[2]);
 
-/* One more solve with the matrix of the last pcg_solve. The tolerance is relative to the larger of the two right-hand
- * sides, by component. */
-bool pcg_solve_again(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, int most, PcgStatus *status);
-
-/* The part of pcg_solve that inverts the clusters: blocks of doubles, or factored ones of floats. */
-bool pcg_invert(const PcgMatrix *matrix, bool factored, void *inverse);
+/* The part of pcg_prepare that inverts the clusters: blocks of doubles, or factored ones of floats. Clears `count`
+ * numbers and both statuses, which the solves begin with. */
+bool pcg_invert(const PcgMatrix *matrix, bool factored, void *inverse, unsigned long long *clear, int count,
+                PcgStatus status[2]);
 
 /* The preconditioner is always a factor, not an inverse; tests set it, before a solve. */
 extern bool pcg_always_factors;

@@ -157,14 +157,21 @@ __device__ static void factor_store(InvertRoom *room, PcgStrip strip, const Tile
     }
 }
 
-/* Inverts the cluster that begins with a thread block's row. If it is not positive definite, the rows' own blocks are
+__device__ static void clear_all(unsigned long long *clear, int count, PcgStatus *status) {
+  int first = (int)(blockIdx.x * INVERT_THREADS + threadIdx.x);
+  for (int i = first; i < count; i += (int)gridDim.x * INVERT_THREADS) clear[i] = 0;
+  if (first < 2) status[first] = PcgStatus();
+}
+
+/* Inverts the cluster of a thread block. If it is not positive definite, the rows' own blocks are
  * inverted alone. */
 template <bool FACTORED>
-__global__ static void __launch_bounds__(INVERT_THREADS, FACTORED ? 2 : 1) invert_kernel(PcgMatrix m, void *inverse) {
+__global__ static void __launch_bounds__(INVERT_THREADS, FACTORED ? 2 : 1)
+    invert_kernel(PcgMatrix m, void *inverse, unsigned long long *clear, int count, PcgStatus *status) {
   __shared__ InvertRoom room;
-  PcgStrip strip = m.strip[blockIdx.x];
+  PcgStrip strip = m.cluster[blockIdx.x];
   Tile tile;
-  if (strip.row != (int)blockIdx.x) return;
+  clear_all(clear, count, status);
   find_entries(m, strip, &room);
   for (int diagonal = 0; diagonal < 2; diagonal++) {
     tile_load<FACTORED>(m, room, PCG_SIZE * strip.count, diagonal, &tile);
@@ -175,7 +182,9 @@ __global__ static void __launch_bounds__(INVERT_THREADS, FACTORED ? 2 : 1) inver
   else tile_store(room, strip, tile, (double *)inverse);
 }
 
-extern "C" bool pcg_invert(const PcgMatrix *m, bool factored, void *inverse) {
-  (factored ? invert_kernel<true> : invert_kernel<false>)<<<m->rows, INVERT_THREADS>>>(*m, inverse);
+extern "C" bool pcg_invert(const PcgMatrix *m, bool factored, void *inverse, unsigned long long *clear, int count,
+                           PcgStatus status[2]) {
+  (factored ? invert_kernel<true> : invert_kernel<false>)<<<m->clusters, INVERT_THREADS>>>(*m, inverse, clear, count,
+                                                                                           status);
   return cudaGetLastError() == cudaSuccess;
 }

@@ -52,9 +52,9 @@ bool search_open(Cuda *c, const SideShape *shape) {
 }
 
 void search_close(Search *s) {
-  DeviceArray *array[] = {&s->node,     &s->fan,          &s->element, &s->tree,  &s->queue[0], &s->queue[1],
-                          &s->leaf,     &s->meeting,      &s->found,   &s->key,   &s->owner,    &s->place,
-                          &s->gathered, &s->gathered_key, &s->ordered, &s->order, &s->scratch};
+  DeviceArray *array[] = {&s->node,     &s->fan,          &s->element, &s->tree,   &s->queue[0], &s->queue[1],
+                          &s->leaf,     &s->meeting,      &s->found,   &s->key,    &s->owner,    &s->place,
+                          &s->gathered, &s->gathered_key, &s->order,   &s->scratch};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   twin_free(&s->count);
   packet_free(&s->packet);
@@ -111,15 +111,16 @@ static bool reserve(Search *s) {
          device_reserve(&s->owner, (size_t)s->found_room * sizeof(int)) &&
          device_reserve(&s->place, (size_t)s->found_room * sizeof(int)) &&
          device_reserve(&s->gathered, (size_t)s->found_room * sizeof(int)) &&
-         device_reserve(&s->gathered_key, (size_t)s->found_room * sizeof(uint64_t)) &&
-         device_reserve(&s->ordered, (size_t)s->found_room * sizeof(Candidate));
+         device_reserve(&s->gathered_key, (size_t)s->found_room * sizeof(uint64_t));
 }
 
-/* swept: bounds come back with the counters. */
+/* Short lists are put behind the candidates that are there. swept: bounds come back with the counters. */
 static bool descend(Cuda *c, int tasks, bool swept) {
   Search *s = &c->search;
   size_t bytes = (size_t)s->count.count * sizeof(int);
-  if (!reserve(s) || !device_reserve(&s->count.there, bytes) || !device_clear(s->count.there.at, bytes)) return false;
+  if (!reserve(s) || !device_reserve(&s->count.there, bytes) ||
+      !cuda_grow_candidates(c, c->candidate_count + s->found_room))
+    return false;
   int *count = s->count.there.at;
   SearchArrays arrays = {.task = packet_there(&s->packet, 0),
                          .tree = s->tree.at,
@@ -135,7 +136,7 @@ static bool descend(Cuda *c, int tasks, bool swept) {
                          .task_first = count + SEARCH_COUNTS + tasks,
                          .gathered_key = s->gathered_key.at,
                          .gathered = s->gathered.at,
-                         .ordered = s->ordered.at,
+                         .ordered = (Candidate *)c->candidate.at + c->candidate_count,
                          .sweep = c->sweep.at,
                          .bound = c->result.there.at,
                          .queue_room = s->queue_room,
@@ -143,8 +144,8 @@ static bool descend(Cuda *c, int tasks, bool swept) {
                          .meeting_room = s->meeting_room,
                          .found_room = s->found_room,
                          .ranked = cuda_ranked};
-  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count, &c->arrival) &&
-         (!swept || twin_receive(&c->result, &c->arrival)) && device_arrive(&c->arrival);
+  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count, swept ? &c->result : NULL, &c->arrival) &&
+         device_arrive(&c->arrival);
 }
 
 static bool has_room(int count, int *room) {
@@ -197,11 +198,7 @@ bool search_collect(Cuda *c, Cpu *cpu, int tasks, int lists, const int *pair) {
   Search *s = &c->search;
   int *count = s->count.here.at, *first = count + SEARCH_COUNTS + tasks;
   int found = count[SEARCH_FOUND], base = c->candidate_count;
-  if (!cuda_grow_candidates(c, base + found)) return false;
-  Candidate *to = (Candidate *)c->candidate.at + base;
-  if (!(count[SEARCH_LONG] ? sort_lists(s, lists, first, found, to)
-                           : device_move(to, s->ordered.at, (size_t)found * sizeof(Candidate))))
-    return false;
+  if (count[SEARCH_LONG] && !sort_lists(s, lists, first, found, (Candidate *)c->candidate.at + base)) return false;
   c->candidate_count = base + found;
   Handing handing = {cpu, c, pair, count + SEARCH_COUNTS, first, base};
   parallel_for(cpu->threads, lists, 64, hand_task, &handing);

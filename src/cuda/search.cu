@@ -16,11 +16,12 @@ __device__ static int count_of(const SearchArrays &s, int which, int room) {
   return count < room ? count : room;
 }
 
-/* Lists of candidates in order, if all are short and were found. */
+/* Tests what was found on the path, puts lists of candidates in order if all are short and were found. */
 __device__ static void order_lists(cg::grid_group grid, const SearchArrays &s, int tasks, int first, int step) {
   int found = count_of(s, SEARCH_FOUND, s.found_room);
   if (found == 0 || __ldcg(&s.count[SEARCH_FOUND]) > found) return;
   for (int i = first; i < tasks; i += step) search_place(&s, i);
+  for (int i = first; i < found; i += step) search_passes(&s, i);
   grid.sync();
   if (__ldcg(&s.count[SEARCH_LONG])) return;
   for (int i = first; i < found; i += step) search_gather(&s, i);
@@ -33,6 +34,7 @@ __global__ static void __launch_bounds__(THREADS) descend_kernel(int tasks, Sear
   cg::grid_group grid = cg::this_grid();
   int first = (int)(blockIdx.x * blockDim.x + threadIdx.x), step = (int)(gridDim.x * blockDim.x);
   for (int i = first; i < tasks; i += step) search_root(&s, i);
+  for (int i = first; i < SEARCH_COUNTS; i += step) search_clear(&s, i, tasks);
   grid.sync();
   for (s.level = 0; s.level < SEARCH_LEVELS; s.level++) {
     int items = count_of(s, s.level, s.queue_room);

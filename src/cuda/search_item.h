@@ -82,11 +82,14 @@ typedef struct SearchArrays {
   int level;
 } SearchArrays;
 
+/* The first level; no counter has a value yet. */
 KERNEL void search_root(const SearchArrays *s, int task) {
   SearchItem item = {0, task, 0, 0, 64};
-  int at = count_up(&s->count[0]);
-  if (at < s->queue_room) s->queue[0][at] = item;
+  if (task < s->queue_room) s->queue[0][task] = item;
+  s->task_count[task] = s->task_first[task] = 0;
 }
+
+KERNEL void search_clear(const SearchArrays *s, int which, int tasks) { s->count[which] = which == 0 ? tasks : 0; }
 
 /* Adds the side d of a's box at pose t to the span. */
 KERNEL void span_add(const Affine *t, const float lo[3], const float hi[3], int d, float reach, float span[2]) {
@@ -159,11 +162,6 @@ KERNEL Box corners_box(const Vec3 *x, int first, int count, double radius) {
   return box_inflate(box, radius);
 }
 
-KERNEL void listed_passes(const SearchArrays *s, int sweep, const Candidate *c) {
-  double bound = sweep_listed(&s->sweep[sweep].s, c);
-  if (bound < 1) least_bits(&s->bound[sweep], bound > 0 ? bound : 0);
-}
-
 KERNEL void search_put(const SearchArrays *s, const SearchItem *item, int elements, int stencil, double dist_sq,
                        Vec3 diff, const Vec3 *y, int y_count, Candidate c) {
   double radius = s->task[item->task].radius;
@@ -172,7 +170,6 @@ KERNEL void search_put(const SearchArrays *s, const SearchItem *item, int elemen
   if (at >= s->found_room) return;
   candidate_set(&c, dist_sq, diff, y, y_count);
   s->found[at] = c;
-  if (s->task[item->task].listed >= 0) listed_passes(s, s->task[item->task].listed, &c);
   s->owner[at] = item->task;
   s->place[at] = place;
   s->key[at] = item->key | (uint64_t)elements << (item->bit - 6) | (uint64_t)stencil << (item->bit - 10);
@@ -296,6 +293,14 @@ KERNEL void search_stencil(const SearchArrays *s, int i) {
   if (!elements_open(s, item, m->elements, &e) || !stencil_owned(e.a, e.b, n)) return;
   if (e.task->sweep >= 0) pass_stencil(s, item->task, n, &e);
   else list_stencil(s, item, m->elements, n, &e);
+}
+
+/* Tests found candidate i on the path. Few stencils are listed, so threads that find them do not test them. */
+KERNEL void search_passes(const SearchArrays *s, int i) {
+  int sweep = s->task[s->owner[i]].listed;
+  if (sweep < 0) return;
+  double bound = sweep_listed(&s->sweep[sweep].s, &s->found[i]);
+  if (bound < 1) least_bits(&s->bound[sweep], bound > 0 ? bound : 0);
 }
 
 /* ---- short lists in order ---- */

@@ -42,6 +42,22 @@ static void fill_body(void *context, int i) {
   if (f->direction) ((Affine *)packet_here(packet, f->tasks->direction))[i] = f->direction[i];
 }
 
+void tasks_moving(Cuda *c, const Tasks *tasks) {
+  c->moving = true;
+  c->moving_pose = tasks->pose;
+  c->moving_direction = tasks->direction;
+}
+
+bool tasks_send_motion(Cuda *c, const Cpu *cpu) {
+  Tasks none = {0};
+  TaskFill fill = {cpu, &none, cpu->work.q.body, cpu->work.direction.body};
+  if (c->moving) return true;
+  if (!tasks_open(c, &none, 0, cpu, true)) return false;
+  parallel_for(cpu->threads, cpu->model->body_count, 64, fill_body, &fill);
+  tasks_moving(c, &none);
+  return packet_send(&c->packet);
+}
+
 typedef struct Filling {
   const TaskFill *fill;
   ParallelBody *task;

@@ -19,11 +19,15 @@ void *twin_extend(Twin *t, int count) {
 
 bool twin_send(Twin *t) {
   size_t bytes = (size_t)t->count * t->size;
-  return device_reserve(&t->there, bytes) && device_upload(t->there.at, t->here.at, bytes);
+  return device_reserve(&t->there, bytes) && device_send(t->there.at, t->here.at, bytes);
 }
 
-bool twin_receive(Twin *t, Arrival *arrival) {
-  return device_receive(arrival, t->here.at, t->there.at, (size_t)t->count * t->size);
+static DeviceCopy copy_back(const Twin *t) {
+  return t ? (DeviceCopy){t->here.at, t->there.at, (size_t)t->count * t->size} : (DeviceCopy){0};
+}
+
+bool twin_receive(const Twin *t, const Twin *also, Arrival *arrival) {
+  return device_receive(arrival, copy_back(t), copy_back(also));
 }
 
 void twin_free(Twin *t) {
@@ -40,8 +44,11 @@ size_t packet_add(Packet *p, size_t bytes) {
 }
 
 bool packet_open(Packet *p) { return host_reserve(&p->here, p->used + 16) && device_reserve(&p->there, p->used + 16); }
-bool packet_send(Packet *p) { return device_upload(p->there.at, p->here.at, p->used); }
-bool packet_receive(Packet *p, Arrival *arrival) { return device_receive(arrival, p->here.at, p->there.at, p->used); }
+bool packet_send(Packet *p) { return device_send(p->there.at, p->here.at, p->used); }
+
+bool packet_receive(Packet *p, Arrival *arrival) {
+  return device_receive(arrival, (DeviceCopy){p->here.at, p->there.at, p->used}, (DeviceCopy){0});
+}
 
 void packet_free(Packet *p) {
   host_free(&p->here);

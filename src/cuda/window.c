@@ -3,7 +3,7 @@
  * ends with the window that a bound found so far does not reach beyond. Tested in tests/test_cuda_serial.c. */
 #include <string.h>
 
-#include "cuda/accelerator.h"
+#include "cuda/task.h"
 #include "kernel/constant.h"
 
 typedef struct Way {
@@ -29,50 +29,33 @@ static Pair *pair_of(const Beyond *b, int i) { return pairs_at(&b->cpu->pairs, b
 
 /* ---- sweeps ---- */
 
-typedef struct Opening {
-  const Beyond *beyond;
-  SweepTask *task;
-  Affine *pose, *direction;
-} Opening;
-
 static void open_task(void *context, int i) {
-  const Opening *o = context;
-  const Beyond *b = o->beyond;
-  o->task[i] = sweep_task(b->c, pair_of(b, i), &b->c->bound_plan[b->pair[i]]);
-  o->task[i].contacts = i >= b->lists; /* then no list is tested */
+  const Beyond *b = context;
+  SweepTask *task = (SweepTask *)b->c->opening.here.at + i;
+  *task = sweep_task(b->c, pair_of(b, i), &b->c->bound_plan[b->pair[i]]);
+  task->contacts = i >= b->lists; /* then no list is tested */
 }
 
-static void open_body(void *context, int body) {
-  const Opening *o = context;
-  o->pose[body] = o->beyond->cpu->work.q.body[body];
-  o->direction[body] = o->beyond->cpu->work.direction.body[body];
-}
-
-/* Sends poses and sweeps of the pairs, by their plans; room for the bounds. */
+/* Sends the sweeps of the pairs, by their plans; room for the bounds. */
 static bool open_sweeps(const Beyond *b) {
   Cuda *c = b->c;
-  size_t bodies = (size_t)c->model->body_count * sizeof(Affine), tasks = (size_t)b->count;
-  cuda_packet_begin(c);
-  size_t task = packet_add(&c->packet, tasks * sizeof(SweepTask)), pose = packet_add(&c->packet, bodies),
-         direction = packet_add(&c->packet, bodies);
+  size_t tasks = (size_t)b->count;
+  packet_begin(&c->opening);
+  packet_add(&c->opening, tasks * sizeof(SweepTask));
   c->result = (Twin){c->result.here, c->result.there, sizeof(double), 0};
-  if (!packet_open(&c->packet) || !twin_extend(&c->result, b->count) ||
+  if (!tasks_send_motion(c, b->cpu) || !packet_open(&c->opening) || !twin_extend(&c->result, b->count) ||
       !device_reserve(&c->sweep, tasks * sizeof(SweepFull)) ||
       !device_reserve(&c->result.there, tasks * sizeof(double)))
     return false;
-  Opening opening = {.beyond = b,
-                     .task = packet_here(&c->packet, task),
-                     .pose = packet_here(&c->packet, pose),
-                     .direction = packet_here(&c->packet, direction)};
-  parallel_both(b->cpu->threads, b->count, c->model->body_count, 64, open_task, open_body, &opening);
-  SweepArrays arrays = {.task = packet_there(&c->packet, task),
+  parallel_for(b->cpu->threads, b->count, 64, open_task, (void *)b);
+  SweepArrays arrays = {.task = c->opening.there.at,
                         .shape = c->shape.at,
-                        .pose = packet_there(&c->packet, pose),
-                        .direction = packet_there(&c->packet, direction),
+                        .pose = packet_there(&c->packet, c->moving_pose),
+                        .direction = packet_there(&c->packet, c->moving_direction),
                         .full = c->sweep.at,
                         .bound = c->result.there.at,
                         .range = b->cpu->scene.range};
-  return packet_send(&c->packet) && sweep_open_launch(b->count, &arrays);
+  return packet_send(&c->opening) && sweep_open_launch(b->count, &arrays);
 }
 
 /* ---- windows ---- */

@@ -34,7 +34,7 @@ typedef struct HostMatrix {
   std::vector<int> first, column, block_chunk, chunk_row, chunk_component, component_chunk;
   std::vector<double> value, pair; /* pair: minus the blocks between bodies, as PcgMatrix has them */
   std::vector<int> couple;
-  std::vector<PcgStrip> strip;
+  std::vector<PcgStrip> strip, cluster;
   int inverse; /* blocks of the clusters' inverses */
 } HostMatrix;
 
@@ -105,6 +105,7 @@ static HostMatrix lattice(int rows, int components, double stiffness) {
   for (size_t c = 0; c + 1 < m.chunk_row.size(); c++) /* clusters of consecutive rows of a chunk */
     for (int row = m.chunk_row[c], end = m.chunk_row[c + 1]; row < end;) {
       int first = row, count = end - row < GPU_CLUSTER ? end - row : GPU_CLUSTER;
+      m.cluster.push_back({m.inverse, first, count});
       for (; row < first + count; row++, m.inverse += count) m.strip.push_back({m.inverse, first, count});
     }
   return m;
@@ -150,13 +151,15 @@ static bool measure_pcg(int rows, int components) {
                  on_device(h.chunk_row),
                  on_device(h.chunk_component),
                  on_device(h.component_chunk),
-                 on_device(h.strip)};
+                 on_device(h.strip),
+                 (int)h.cluster.size(),
+                 on_device(h.cluster)};
   std::vector<double> b(12 * (size_t)h.rows), x(b.size()), again(b.size());
   for (double &v : b) v = uniform() - 0.5;
   double *device = on_device(b), time[2];
   Pcg pcg = {};
   PcgStatus status[2], *there;
-  MUST(cudaMalloc(&there, sizeof *there));
+  MUST(cudaMalloc(&there, 2 * sizeof *there));
   cudaEvent_t t0, t1;
   MUST(cudaEventCreate(&t0));
   MUST(cudaEventCreate(&t1));
@@ -165,7 +168,8 @@ static bool measure_pcg(int rows, int components) {
     for (int run = 0; run < 5; run++) {
       MUST(cudaMemcpy(device, b.data(), b.size() * 8, cudaMemcpyHostToDevice));
       MUST(cudaEventRecord(t0));
-      if (!pcg_solve(&pcg, &m, device, tolerance[k], 5000, there)) return printf("solve failed\n"), false;
+      if (!pcg_prepare(&pcg, &m, there) || !pcg_solve(&pcg, &m, device, tolerance[k], 5000, false, there))
+        return printf("solve failed\n"), false;
       MUST(cudaEventRecord(t1));
       MUST(cudaDeviceSynchronize());
       MUST(cudaMemcpy(&status[k], there, sizeof *there, cudaMemcpyDeviceToHost));

@@ -51,9 +51,10 @@ bool device_download(void *to, const void *from, size_t bytes) { return copy(to,
 bool device_move(void *to, const void *from, size_t bytes) { return copy(to, from, bytes); }
 bool device_clear(void *at, size_t bytes) { return memset(at, 0, bytes), true; }
 bool device_wait(void) { return true; }
-bool device_receive(Arrival *arrival, void *to, const void *from, size_t bytes) {
+bool device_send(void *to, const void *from, size_t bytes) { return device_upload(to, from, bytes); }
+bool device_receive(Arrival *arrival, DeviceCopy first, DeviceCopy second) {
   arrival->sent++;
-  return device_download(to, from, bytes);
+  return device_download(first.to, first.from, first.bytes) && device_download(second.to, second.from, second.bytes);
 }
 bool device_arrive(Arrival *arrival) { return arrival->sent > 0; }
 void arrival_close(Arrival *arrival) { *arrival = (Arrival){0}; }
@@ -69,12 +70,14 @@ static int count_of(const SearchArrays *s, int which, int room) {
 bool search_descend_launch(int tasks, const SearchArrays *arrays) { /* the order must not matter */
   SearchArrays s = *arrays;
   for (int i = tasks - 1; i >= 0; i--) search_root(&s, i);
+  for (int i = 0; i < SEARCH_COUNTS; i++) search_clear(&s, i, tasks);
   for (s.level = 0; s.level < SEARCH_LEVELS; s.level++)
     for (int i = count_of(&s, s.level, s.queue_room) * FAN_WIDTH - 1; i >= 0; i--) search_expand(&s, i);
   for (int i = count_of(&s, SEARCH_LEAVES, s.leaf_room) * LEAF_MAX * LEAF_MAX - 1; i >= 0; i--) search_meet(&s, i);
   for (int i = count_of(&s, SEARCH_MEETINGS, s.meeting_room) * ELEMENT_STENCILS - 1; i >= 0; i--) search_stencil(&s, i);
   int found = s.count[SEARCH_FOUND] > s.found_room ? 0 : s.count[SEARCH_FOUND];
   for (int i = tasks - 1; i >= 0 && found; i--) search_place(&s, i);
+  for (int i = found - 1; i >= 0; i--) search_passes(&s, i);
   for (int i = found - 1; i >= 0 && !s.count[SEARCH_LONG]; i--) search_gather(&s, i);
   for (int i = found - 1; i >= 0 && !s.count[SEARCH_LONG]; i--) search_rank(&s, i);
   return true;
@@ -205,20 +208,20 @@ static void solve_component(const PcgMatrix *m, Range rows, double *x, double *w
   if (count > status->iterations) status->iterations = count;
 }
 
-bool pcg_solve_again(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
-  *status = (PcgStatus){0};
+bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, bool again, PcgStatus status[2]) {
   if (serial_tolerance > 0) tolerance = serial_tolerance;
   for (int c = 0; c < m->components; c++) {
     Range rows = {m->chunk_row[m->component_chunk[c]], m->chunk_row[m->component_chunk[c + 1]]};
-    solve_component(m, rows, x, pcg->vector.at, tolerance, (double *)pcg->first.at + c, most, status);
+    solve_component(m, rows, x, pcg->vector.at, tolerance, (double *)pcg->first.at + c, most, &status[again]);
   }
   return true;
 }
 
-bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
+bool pcg_prepare(Pcg *pcg, const PcgMatrix *m, PcgStatus status[2]) {
+  status[0] = status[1] = (PcgStatus){0};
   if (!device_reserve(&pcg->vector, ((size_t)m->rows * 4 * 12 + (size_t)m->inverse * 144) * sizeof(double)) ||
       !device_reserve(&pcg->first, (size_t)m->components * sizeof(double)))
     return false;
   memset(pcg->first.at, 0, (size_t)m->components * sizeof(double));
-  return pcg_solve_again(pcg, m, x, tolerance, most, status);
+  return true;
 }

@@ -83,13 +83,16 @@ __device__ static double row_half(const Arrays &s, const Rows &b, int k, int whi
   RowSum sum[2] = {{make_double2(0, 0)}, {make_double2(0, 0)}};
   PcgStrip strip = b.strip[k];
   int row = strip.row - b.first, place = k - row, from = transposed ? place : 0;
-  int last = transposed ? strip.count - 1 : place;
+  int last = transposed ? strip.count - 1 : place, first = half_first(b, k);
+  bool stays = half_stays(b, k, first);
+  const float *w =
+      stays ? b.half + (size_t)PCG_BLOCK * first : s.factor + (size_t)PCG_BLOCK * (strip.first - place * strip.count);
   HalfColumns block[HALF_AT_ONCE];
 #pragma unroll
   for (int i = 0; i < HALF_AT_ONCE; i++) {
-    int e = from + i < last ? from + i : last;
-    int at = transposed ? strip.first + (e - place) * strip.count + place : strip.first + e;
-    block[i] = half_load(s.factor + (size_t)PCG_BLOCK * at, transposed, lane);
+    int e = from + i < last ? from + i : last, row_of_w = transposed ? e : place, column = transposed ? place : e;
+    int at = (stays ? triangle(row_of_w) : row_of_w * strip.count) + column;
+    block[i] = half_load(w + (size_t)PCG_BLOCK * at, transposed, lane);
   }
 #pragma unroll
   for (int i = 0; i < HALF_AT_ONCE; i++)

@@ -44,6 +44,8 @@ typedef struct Rows {
   int inverse_kept;         /* the same of the blocks of the inverse */
   double *vector;           /* VECTORS x 12 per row */
   const double *inverse;    /* the kept blocks */
+  const float *half;        /* with a factor: W of the first clusters, lower triangles of blocks, */
+  int half_kept;            /* so many blocks at most */
   const PcgStrip *strip;    /* per row */
   const double *value;      /* of the kept entries */
   const int *column;        /* of all entries */
@@ -107,6 +109,33 @@ __device__ static void keep_rows(const Arrays &s, const Rows &b, double *value, 
   }
 }
 
+/* Blocks of W before the cluster of row k: those of the triangles of s rows, s (s + 1) / 2 each. */
+__device__ static int half_first(const Rows &b, int k) {
+  PcgStrip strip = b.strip[k];
+  int rows = strip.row - b.first, squares = strip.first - (k - rows) * strip.count - b.strip[0].first;
+  return (squares + rows) / 2;
+}
+
+/* Is W of the row's cluster in shared memory? */
+__device__ static bool half_stays(const Rows &b, int k, int first) {
+  int count = b.strip[k].count;
+  return first + count * (count + 1) / 2 <= b.half_kept;
+}
+
+__device__ static int triangle(int place) { return place * (place + 1) / 2; }
+
+/* Copies W to shared memory, a row by a warp. */
+__device__ static void keep_halves(const Arrays &s, const Rows &b, float *half) {
+  int lane = (int)threadIdx.x % WARP;
+  for (int k = (int)threadIdx.x / WARP; k < b.count; k += WARPS) {
+    int first = half_first(b, k), place = k - (b.strip[k].row - b.first);
+    if (!half_stays(b, k, first)) continue;
+    const float *from = s.factor + (size_t)PCG_BLOCK * b.strip[k].first;
+    float *to = half + (size_t)PCG_BLOCK * (first + triangle(place));
+    for (int i = lane; i < PCG_BLOCK * (place + 1); i += WARP) to[i] = from[i];
+  }
+}
+
 __device__ static Rows rows_open(const Arrays &s, Room room) {
   Rows b;
   const PcgMatrix &m = s.m;
@@ -132,17 +161,19 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   PcgStrip *strip = (PcgStrip *)room_take(&room, count * sizeof(PcgStrip), NULL);
   b.strip = strip ? strip : m.strip + b.first;
   int inverses = 0, at = 0;
-  if (b.count > 0 && !s.factor) {
+  if (b.count > 0) {
     PcgStrip last = m.strip[b.first + b.count - 1];
     at = m.strip[b.first].first;
     inverses = last.first + last.count - at;
   }
   int *couple = s.factor ? (int *)room_take(&room, (size_t)b.entries * sizeof(int), NULL) : NULL;
   b.couple = couple ? couple : m.couple + b.entry;
-  double *inverse = keep_blocks(&room, inverses, PCG_BLOCK, &b.inverse_kept);
+  double *inverse = keep_blocks(&room, s.factor ? 0 : inverses, PCG_BLOCK, &b.inverse_kept);
+  double *half = keep_blocks(&room, s.factor ? (inverses + b.count) / 2 : 0, PCG_BLOCK / 2, &b.half_kept);
   double *value = keep_blocks(&room, s.factor ? b.count : b.entries, PCG_BLOCK, &b.kept);
   double *pair = keep_blocks(&room, s.factor ? b.entries - b.count : 0, PCG_COUPLE, &b.pairs_kept);
   b.inverse = inverse;
+  b.half = (const float *)half;
   b.value = value;
   b.pair = pair;
   for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
@@ -164,7 +195,7 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   copy(inverse, s.inverse + (size_t)at * PCG_BLOCK, (size_t)b.inverse_kept * PCG_BLOCK);
   if (!s.factor) copy(value, m.value + (size_t)b.entry * PCG_BLOCK, (size_t)b.kept * PCG_BLOCK);
   __syncthreads();
-  if (s.factor) keep_rows(s, b, value, pair);
+  if (s.factor) keep_rows(s, b, value, pair), keep_halves(s, b, (float *)half);
   __syncthreads();
   return b;
 }

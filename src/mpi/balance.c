@@ -70,17 +70,14 @@ void part_update_loads(Part *s) {
 
 /* A pair that acts, cut between two ranks, couples them in the linear system; others are evaluated twice alone. */
 enum { ACTING_STRENGTH = 10 };
-/* If less of the load acts, the number of bodies is divided evenly instead of the load: most of it falls to contacts,
- * and a rank with fewer of them would get the bodies in flight of several others. */
-static const double mostly_acting = 0.9;
 
 typedef struct GraphRecord {
   int a, b; /* a pair with its strength; b = -1: a body with its load and that of what acts */
   float load, acting;
 } GraphRecord;
 
-/* The stages that contacts take and those that bodies and pairs take each end with an exchange. So both are divided
- * evenly: the load of what acts is a second weight. */
+/* The stages that contacts take and those that bodies take each end with an exchange. So both are divided evenly: the
+ * number of bodies, and the load of what acts. */
 enum { WEIGHTS = 2, LEAST_CONTACTS = 20, WEIGHT_SCALE = 20 };
 
 static bool put_bodies(Part *s) {
@@ -161,12 +158,12 @@ static void read_bodies(const Part *s, Division *d) {
 
 static bool has_contacts(const Part *s) { return s->all.contacts >= LEAST_CONTACTS * s->count; }
 
-/* Loads alone if there are hardly any contacts; bodies and contacts if many bodies do not act. */
+/* Loads alone if there are hardly any contacts, else bodies and what acts. */
 static void choose_weights(const Part *s, Division *d) {
-  bool contacts = has_contacts(s), by_load = s->all.acting >= mostly_acting * (s->all.acting + s->all.idle);
+  bool contacts = has_contacts(s);
   for (int i = 0; i < d->count; i++) {
-    if (!contacts) d->weight[i] = d->weight[WEIGHTS * i];
-    else if (!by_load) d->weight[WEIGHTS * i] = 1;
+    if (contacts) d->weight[WEIGHTS * i] = 1;
+    else d->weight[i] = d->weight[WEIGHTS * i];
   }
   if (!contacts) d->graph.constraints = 1;
 }
@@ -254,9 +251,15 @@ static bool build_lists(const Part *s, Division *d) {
 
 /* ---- the division ---- */
 
+/* If less of the load acts, the number of bodies is divided evenly instead of the load: most of it falls to contacts,
+ * and a rank with fewer of them would get the bodies in flight of several others. */
+static const double mostly_acting = 0.9;
+
 static bool divide_space(const Part *s, Division *d) {
   double *weight = mem_alloc((size_t)d->count, sizeof *weight);
-  for (int k = 0; weight && k < d->count; k++) weight[k] = d->weight[d->graph.constraints * k];
+  bool by_load = s->all.acting >= mostly_acting * (s->all.acting + s->all.idle);
+  int constraints = d->graph.constraints, which = constraints > 1 && by_load;
+  for (int k = 0; weight && k < d->count; k++) weight[k] = which + d->weight[constraints * k + which];
   bool good = weight && partition_space(d->count, d->point, weight, s->count, d->owner);
   mem_free(weight);
   return good;

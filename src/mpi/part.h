@@ -107,8 +107,8 @@ typedef struct Part {
   PartLoad now, all;  /* of this step; of all ranks */
   double mean_load;   /* of a rank */
   double imbalance;   /* load of the busiest ranks, by what acts and by the rest, over the mean */
-  double solve_lost;  /* [us] that the slowest rank's solves take longer than the mean: of an iteration, after
-                         part_measure of the step */
+  double solve_lost;  /* [us] that the slowest factor takes longer than the mean, and the slowest solves for a border:
+                         of an iteration, after part_measure of the step */
   double waited;      /* [s] in exchanges before this step */
   int since_division; /* steps */
   int divisions;

@@ -217,8 +217,8 @@ bool partition_graph(const BodyGraph *g, int parts, int seed, const int *before,
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = seed;
   bool good = common && name &&
-              METIS_PartGraphKway(&n, &constraints, g->first, g->neighbour, g->weight, NULL, g->strength, &count, NULL,
-                                  NULL, options, &cut_edges, owner) == METIS_OK;
+              METIS_PartGraphRecursive(&n, &constraints, g->first, g->neighbour, g->weight, NULL, g->strength, &count,
+                                       NULL, NULL, options, &cut_edges, owner) == METIS_OK;
   if (good) keep_names(g, parts, before, owner, common, name);
   mem_free(common), mem_free(name);
   return good;

@@ -431,7 +431,7 @@ static const double flop_time = 3e-5; /* [us], see block_plan.c */
 Outcome part_order(void *self, Cpu *cpu) {
   Part *s = self;
   BlockCost cost[2], slowest[2] = {{0, 0}, {0, 0}};
-  double mean[2] = {0, 0};
+  double mean_factor[2] = {0, 0};
   if (s->ordered) return stage_done();
   block_cholesky_costs(cpu->system.solver, cost);
   Outcome outcome = part_share(s, MEET_ORDER, stage_from(part_open(s) && part_put(s, cost, sizeof cost)));
@@ -441,12 +441,12 @@ Outcome part_order(void *self, Cpu *cpu) {
     for (int k = 0; k < 2; k++) {
       slowest[k].factor = most(slowest[k].factor, cost[k].factor);
       slowest[k].solves = most(slowest[k].solves, cost[k].solves);
-      mean[k] += sum_of(cost[k]) / s->count;
+      mean_factor[k] += cost[k].factor / s->count;
     }
   }
   bool at_end = sum_of(slowest[1]) < sum_of(slowest[0]);
   LastPlace place = at_end ? LAST_AT_END : LAST_AMONG;
-  s->solve_lost = flop_time * (sum_of(slowest[at_end]) - mean[at_end]);
+  s->solve_lost = flop_time * (sum_of(slowest[at_end]) - mean_factor[at_end]);
   s->ordered = true;
   return stage_from(block_cholesky_place_last(cpu->system.solver, place) || system_analyze(&cpu->system));
 }

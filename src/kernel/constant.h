@@ -116,6 +116,12 @@
 #define LOAD_ITERATIONS 60
 /* [times] A load grows by no more within an iteration. test_constant_count */
 #define LOAD_GROWTH 2.0
+/* [distance from the aim before] Loads that come no nearer in an iteration creep. test_constant_count */
+#define LOAD_CREEPS 0.5
+/* [iterations] After so many, one after the other, they move farther. test_constant_count */
+#define LOAD_CREEPING 5
+/* [distance from the aim] But no farther. test_constant_count */
+#define LOAD_FARTHEST 16.0
 
 /* ---- Newton's method ---- */
 
@@ -223,6 +229,8 @@
 #define STALL_AGAIN 20
 /* [iterations] After a sub-step that takes no more the next one is twice as long. test_substep */
 #define SUBSTEP_EASY 20
+/* [sub-steps] So many at most are awaited after longer ones were given up. Cost alone */
+#define SUBSTEP_WAIT 16
 /* [rad] A step in which a body with others in reach would turn farther is taken in sub-steps. test_substep */
 #define SUBSTEP_TURN 1.5
 /* [rad] The same for a joint whose equations contain its angle: half a turn is ambiguous. test_motion */

@@ -81,6 +81,7 @@ typedef struct Island {
   int followed;           /* iterations in which its loads followed, since they last disagreed */
   double relaxation;      /* the part of their way that they move, if nothing else holds them back */
   double weight_before;   /* of the last iteration */
+  int creeping;           /* iterations, one after the other, in which its loads hardly came nearer to their aims */
   bool settled;           /* its loads are fixed */
   double scale;           /* the part of Newton's step that the line search tries first */
   double longer;          /* [Newton's step] the length at which the last one was lowest; 1: unknown */

@@ -97,11 +97,15 @@ static void order_loads(Step *s) {
 /* Friction changes the normal forces. If a load lowers its normal force by more than it grew, a load that moves all the
  * way swings farther each time. Aitken's relaxation: after a whole step, the distance of the loads from their aims is
  * `ratio` times what it was, so weight / (1 - ratio) would have made it zero. Loads move all of the way at most: many
- * loads have other ratios. */
+ * loads have other ratios. Loads that creep (a body that jams needs a load hundreds of times as large, and each one asks
+ * for a little more) move farther, see point_move_load. */
 static void relax_loads(Island *g) {
   bool whole = g->moved == g->scale && g->cuts == 0 && g->damping == 0 && g->load_square > 0;
-  double ratio = whole && g->followed > 1 ? g->load_product / g->load_square : 1;
-  g->relaxation = ratio < 1 ? least(g->weight_before / (1 - ratio), 1) : 1;
+  bool known = whole && g->followed > 1;
+  double ratio = known ? g->load_product / g->load_square : 1;
+  g->creeping = known && ratio > LOAD_CREEPS ? g->creeping + 1 : 0;
+  double farthest = g->creeping >= LOAD_CREEPING ? LOAD_FARTHEST : 1;
+  g->relaxation = ratio < 1 ? least(g->weight_before / (1 - ratio), farthest) : farthest;
   g->weight_before = g->weight;
 }
 

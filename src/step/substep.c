@@ -16,7 +16,9 @@ typedef struct Course {
   Substeps *substeps;
   AbdStepReport *report;
   int level, time;
-  bool failed; /* a shortest sub-step did not converge: the rest of the step is not split */
+  int wait, easy; /* easy sub-steps before the next longer one; those since the last */
+  bool longer;    /* the next sub-step is the first of its length */
+  bool failed;    /* a shortest sub-step did not converge: the rest of the step is not split */
 } Course;
 
 /* ---- kinematic bodies ---- */
@@ -66,7 +68,19 @@ static bool is_hard(const AbdStepReport *r) {
 
 /* The next sub-step is twice as long if it ends at a multiple of its length. */
 static void lengthen(Course *c) {
-  if (c->time % (WHOLE >> (c->level - 1)) == 0) c->level--;
+  c->longer = c->time % (WHOLE >> (c->level - 1)) == 0;
+  if (!c->longer) return;
+  c->level--;
+  c->easy = 0;
+}
+
+/* A longer sub-step that is given up would be tried again after two short ones. So each time twice as many of these are
+ * awaited, until a longer one ends. */
+static void note_longer(Course *c, AbdOutcome outcome) {
+  bool ended = outcome == ABD_CONVERGED || outcome == ABD_KINEMATIC_BLOCKED;
+  if (c->longer && ended) c->wait = 1;
+  else if (c->longer && outcome != ABD_MOVED_TOO_FAR && c->wait < SUBSTEP_WAIT) c->wait *= 2;
+  c->longer = false;
 }
 
 static void advance(Course *c, const AbdStepReport *part) {
@@ -76,7 +90,9 @@ static void advance(Course *c, const AbdStepReport *part) {
   c->state->step = step;
   c->report->substeps++;
   c->failed |= is_hard(part);
-  if (c->level > 0 && (part->iterations <= SUBSTEP_EASY || c->failed)) lengthen(c);
+  note_longer(c, part->outcome);
+  c->easy = part->iterations <= SUBSTEP_EASY ? c->easy + 1 : 0;
+  if (c->level > 0 && (c->easy >= c->wait || c->failed)) lengthen(c);
 }
 
 static Outcome split(Course *c) {
@@ -86,6 +102,8 @@ static Outcome split(Course *c) {
 
 /* The level of the next try. */
 static void shorten(Course *c, const AbdStepReport *part) {
+  note_longer(c, part->outcome);
+  c->easy = 0;
   c->level++;
   if (part->outcome != ABD_MOVED_TOO_FAR) return;
   for (double rest = 0.5 * c->step->excess; rest > 1 && c->level < SUBSTEP_LEVELS; rest *= 0.5) c->level++;
@@ -113,7 +131,13 @@ static Outcome take_all(Course *c) {
 
 Outcome substeps_run(Step *step, Backend backend, State *state, State *next, Substeps *substeps,
                      AbdStepReport *report) {
-  Course c = {step, backend, state, next, substeps, report, 0, 0, false};
+  Course c = {.step = step,
+              .backend = backend,
+              .state = state,
+              .next = next,
+              .substeps = substeps,
+              .report = report,
+              .wait = 1};
   substeps->split = false;
   if (may_split(&c)) c.level = state->level;
   Outcome outcome = take_all(&c);

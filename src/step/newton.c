@@ -97,8 +97,8 @@ static void order_loads(Step *s) {
 /* Friction changes the normal forces. If a load lowers its normal force by more than it grew, a load that moves all the
  * way swings farther each time. Aitken's relaxation: after a whole step, the distance of the loads from their aims is
  * `ratio` times what it was, so weight / (1 - ratio) would have made it zero. Loads move all of the way at most: many
- * loads have other ratios. Loads that creep (a body that jams needs a load hundreds of times as large, and each one asks
- * for a little more) move farther, see point_move_load. */
+ * loads have other ratios. Loads that creep (a body that jams needs a load hundreds of times as large, and each one
+ * asks for a little more) move farther, see point_move_load. */
 static void relax_loads(Island *g) {
   bool whole = g->moved == g->scale && g->cuts == 0 && g->damping == 0 && g->load_square > 0;
   bool known = whole && g->followed > 1;

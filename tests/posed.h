@@ -95,7 +95,8 @@ static inline void shelf_remove(Pair *p) {
   store_settle(&shelf);
 }
 
-static inline int rounds(int whole) { return getenv("ABD_TEST_SHORT") ? whole / 8 : whole; }
+/* All in ./test --all, else half, an eighth with sanitizers. */
+static inline int rounds(int whole) { return whole / (getenv("ABD_TEST_SHORT") ? 8 : getenv("ABD_TEST_ALL") ? 1 : 2); }
 
 static inline int start(void **state) {
   AbdError error = {ABD_OK, ""};

@@ -24,7 +24,8 @@ bool tasks_cut(Cuda *cuda, const Cpu *cpu, Tasks *tasks);
 bool tasks_open(Cuda *cuda, Tasks *tasks, size_t size, const Cpu *cpu, bool directions);
 /* Writes tasks and poses. */
 void tasks_fill(const TaskFill *fill, ParallelBody *task);
-/* The packet that is sent has poses and directions. Sends them unless such a packet was sent since the bound began. */
+/* Poses and directions of the step that is bounded go to the GPU once: tasks_moving notes that the packet has them,
+ * tasks_send_motion sends them if no packet had them yet. */
 void tasks_moving(Cuda *cuda, const Tasks *tasks);
 bool tasks_send_motion(Cuda *cuda, const Cpu *cpu);
 void tasks_write_chunks(const Cuda *cuda, const Tasks *tasks, int task, int items); /* of one task */

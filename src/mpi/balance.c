@@ -259,7 +259,8 @@ static bool divide_space(const Part *s, Division *d) {
   double *weight = mem_alloc((size_t)d->count, sizeof *weight);
   bool by_load = s->all.acting >= mostly_acting * (s->all.acting + s->all.idle);
   int constraints = d->graph.constraints, which = constraints > 1 && by_load;
-  for (int k = 0; weight && k < d->count; k++) weight[k] = which + d->weight[constraints * k + which];
+  for (int k = 0; weight && k < d->count; k++) /* by load: plus 1, so that no body weighs nothing */
+    weight[k] = which + d->weight[constraints * k + which];
   bool good = weight && partition_space(d->count, d->point, weight, s->count, d->owner);
   mem_free(weight);
   return good;

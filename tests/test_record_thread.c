@@ -292,6 +292,30 @@ static void test_disk(void **state) {
   abd_world_destroy(world);
 }
 
+/* Steps are deleted in the transaction of the next one: if that cannot be written, they stay. */
+static void test_rewind_later(void **state) {
+  (void)state;
+  AbdWorld *world = make_world();
+  Run *run = begin_writer(world);
+  struct rlimit before, tight;
+  for (int k = 0; k < 12; k++) CHECK(run, step_and_record(run, world, false));
+  CHECK(run, run_drain(run) && run_rewind_later(run, 7));
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  tight = before, tight.rlim_cur = 1;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  bool written = step_and_record(run, world, true) && run_drain(run);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_false(written);
+  assert_int_equal(ask_number("SELECT max(step) FROM report"), 12);
+  CHECK(run, step_and_record(run, world, true) && run_drain(run));
+  assert_int_equal(ask_number("SELECT count(*) FROM report"), 8);
+  CHECK(run, step_and_record(run, world, true) && run_drain(run)); /* once */
+  assert_int_equal(ask_number("SELECT count(*) FROM report"), 9);
+  run_close(run);
+  abd_world_destroy(world);
+}
+
 /* Without memory for a copy the step is not written and everything else stays good, with and without the thread. */
 static void test_memory(void **state) {
   (void)state;
@@ -381,9 +405,9 @@ static int clean(void **state) {
 int main(void) {
   const struct CMUnitTest test[] = {
       cmocka_unit_test(test_killed), /* first: it forks, so there are no threads yet */
-      cmocka_unit_test(test_same_file),   cmocka_unit_test(test_bounded),       cmocka_unit_test(test_order),
-      cmocka_unit_test(test_disk),        cmocka_unit_test(test_memory),        cmocka_unit_test(test_many_bytes),
-      cmocka_unit_test(test_many_bodies), cmocka_unit_test(test_state_seconds),
+      cmocka_unit_test(test_same_file),  cmocka_unit_test(test_bounded),      cmocka_unit_test(test_order),
+      cmocka_unit_test(test_disk),       cmocka_unit_test(test_rewind_later), cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_many_bytes), cmocka_unit_test(test_many_bodies),  cmocka_unit_test(test_state_seconds),
   };
   return cmocka_run_group_tests(test, NULL, clean);
 }

@@ -38,7 +38,7 @@ static int disk_failure(Session *session) {
   int64_t missing;
   progress_say(&session->progress, "abd run: %s", session_failure(session, &missing));
   progress_say(&session->progress,
-               "Step %lld and all after it are missing; earlier steps are safe.\n"
+               "Step %lld and all after it could not be written; what was written before is safe.\n"
                "Make room, then: %s run %s --resume",
                (long long)missing, args_program(), args_word(run_name(session), word, sizeof word));
   return EXIT_FAILED;

@@ -67,9 +67,9 @@ ABD_API AbdStatus abd_run_restore_before(AbdRun *run, AbdWorld *world, int64_t s
 
 /* ---- Resuming --------------------------------------------------------------------------------------------------- */
 
-/* Opens a run to go on with it. Gives its scene and its world after the last state in the file; steps after that are
- * deleted and made again to the same bits. *scene: NULL, or a scene that must be the run's. The caller destroys *scene
- * and *world, which may be NULL after a failure. */
+/* Opens a run to go on with it. Gives its scene and its world after the last state in the file. Steps after that are
+ * made again to the same bits; the first one that is written deletes the old ones. *scene: NULL, or a scene that must
+ * be the run's. The caller destroys *scene and *world, which may be NULL after a failure. */
 ABD_API AbdRun *abd_run_resume(const char *path, int threads, AbdScene **scene, AbdWorld **world, AbdError *error);
 /* What is planned: steps, every, contacts, shards. */
 ABD_API AbdRunDef abd_run_plan(const AbdRun *run);

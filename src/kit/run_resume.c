@@ -55,7 +55,7 @@ static AbdStatus restore(AbdRun *run, AbdWorld *world, const void *bytes, size_t
   if (abd_world_restore(world, bytes, size) != ABD_OK)
     return fail_with(&run->error, ABD_ERROR_FILE, "%s: cannot restore step %lld: %s%s", run_path(run->run),
                      (long long)step, abd_world_error(world), added_hint(abd_world_error(world)));
-  return run_rewind(run->run, step) ? ABD_OK : run_failed(run); /* steps after it are made again */
+  return run_rewind_later(run->run, step) ? ABD_OK : run_failed(run); /* steps after it are made again */
 }
 
 static AbdStatus make_world(AbdRun *run, int threads, const AbdScene *scene, AbdWorld **world) {

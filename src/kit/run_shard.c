@@ -47,7 +47,8 @@ static AbdStatus open_shard(AbdRun *run, const char *path, const Division *divis
 
 static AbdStatus describe(AbdRun *run, const AbdWorld *world, Division *division) {
   division->step = abd_world_step_count(world), division->steps = run->steps, division->every = run->every;
-  return run_read_id(run->run, division->id) ? ABD_OK : run_failed(run);
+  /* ranks commit one by one: steps that shards are to have again are deleted before */
+  return run_rewind_now(run->run) && run_read_id(run->run, division->id) ? ABD_OK : run_failed(run);
 }
 
 static AbdRun *give_up(AbdRun *own, const AbdRun *given, AbdError *error, const AbdError *why) {

@@ -119,7 +119,11 @@ void run_free_bytes(Run *run) {
 bool run_begin_now(Run *run) { return run_exec(run, "BEGIN IMMEDIATE", "begin a step"); }
 bool run_begin(Run *run) { return run_drain(run) && run_begin_now(run); }
 bool run_commit(Run *run) { return run_exec(run, "COMMIT", "commit a step"); }
-void run_rollback(Run *run) { sqlite3_exec(run->db, "ROLLBACK", NULL, NULL, NULL); }
+
+void run_rollback(Run *run) {
+  sqlite3_exec(run->db, "ROLLBACK", NULL, NULL, NULL);
+  if (run->shards) run_find_shards(run); /* as they are again */
+}
 
 /* ---- Lifetime ---- */
 
@@ -139,7 +143,7 @@ static bool lock_file(Run *run, const char *path, bool create) {
 static Run *run_new(const char *path, RunMode mode) {
   Run *run = calloc(1, sizeof *run);
   if (!run) return NULL;
-  run->lock = -1, run->mode = mode, run->version = RUN_FORMAT_VERSION;
+  run->lock = -1, run->mode = mode, run->version = RUN_FORMAT_VERSION, run->rewind = -1;
   run->path = strdup(path);
   if (run->path) return run;
   free(run);

@@ -37,6 +37,7 @@ struct Run {
   bool is_shard;
   Shards *shards; /* of a run that has some; else NULL */
   int64_t lost_frames;
+  int64_t rewind; /* the next step that is written deletes all after this one; -1 = none */
 };
 
 /* Store run->error and return false. */
@@ -78,6 +79,8 @@ bool run_write_joint_defs(Run *run, const AbdWorld *world, int64_t born, uint32_
 /* change.c: the rows of what came or went with the step of the events. */
 bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, const AbdEvent *event, size_t count);
 bool run_rewind_world(Run *run, int64_t step);
+/* rows.c, in a transaction: the deletion that run_rewind_later has asked for. */
+bool run_rewind_due(Run *run);
 /* Reads the columns born and died. */
 void run_read_life(sqlite3_stmt *statement, int column, int64_t *born, int64_t *died);
 /* The largest id of a table, 0 if it is empty. */
@@ -99,7 +102,8 @@ void run_forget_shards(Run *run);
 bool run_last_complete(Run *run, int64_t *step);
 /* Drops the frames up to a step that a shard does not have, and what shards have after it. */
 bool run_rewind_shards(Run *run, int64_t step);
-int64_t run_shard_bytes(Run *run); /* of all files */
+bool run_count_lost(Run *run, int64_t step, int64_t *last); /* such frames; last: see run_last_complete */
+int64_t run_shard_bytes(Run *run);                          /* of all files */
 /* The numbers of a frame that shards have, in a frame's order, malloc'ed. */
 bool run_read_parts(Run *run, const RunScene *scene, int64_t step, double **node, double **rate);
 bool run_write_part(Run *run, int64_t step, const uint32_t *body, size_t count, const double *node, size_t node_count,

@@ -140,19 +140,23 @@ bool run_create_report_table(Run *run) {
   return run_exec(run, sql, "create the file");
 }
 
+static bool find_column(Run *run, const char *name, int64_t *found) {
+  char sql[128];
+  snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('report') WHERE name = '%s'", name);
+  return run_read_number(run, sql, found);
+}
+
 static bool has_column(Run *run, const char *name) {
-  sqlite3_stmt *s = run_prepare(run, "SELECT 1 FROM pragma_table_info('report') WHERE name=?");
-  if (!s) return false;
-  sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-  bool found = sqlite3_step(s) == SQLITE_ROW;
-  sqlite3_finalize(s);
-  return found;
+  int64_t found;
+  return find_column(run, name, &found) && found;
 }
 
 bool run_add_report_columns(Run *run) {
   for (size_t k = 0; k < COLUMN_COUNT; k++) {
     char sql[128];
-    if (has_column(run, run_report_column(k))) continue;
+    int64_t found;
+    if (!find_column(run, run_report_column(k), &found)) return false;
+    if (found) continue;
     snprintf(sql, sizeof sql, "ALTER TABLE report ADD COLUMN %s %s", run_report_column(k), column_type(k));
     if (!run_exec(run, sql, "add a column")) return false;
   }

@@ -79,10 +79,26 @@ static bool forget_tables(Run *run, int64_t step) {
   return good;
 }
 
+static bool forget_steps(Run *run, int64_t step) {
+  return forget_tables(run, step) && run_rewind_shards(run, step) && run_rewind_world(run, step);
+}
+
+bool run_rewind_later(Run *run, int64_t step) {
+  int64_t last;
+  run->rewind = step;
+  return run_count_lost(run, step, &last);
+}
+
+bool run_rewind_due(Run *run) { return run->rewind < 0 || forget_steps(run, run->rewind); }
+
 bool run_rewind(Run *run, int64_t step) {
   if (!run_begin(run)) return false;
-  if (forget_tables(run, step) && run_rewind_shards(run, step) && run_rewind_world(run, step) && run_commit(run))
+  if (forget_steps(run, step) && run_commit(run)) {
+    run->rewind = -1;
     return true;
+  }
   run_rollback(run);
   return false;
 }
+
+bool run_rewind_now(Run *run) { return run->rewind < 0 || run_rewind(run, run->rewind); }

@@ -68,6 +68,10 @@ bool run_write_joints(Run *run, const AbdWorld *world);   /* current readings; n
 bool run_write_checkpoint(Run *run, const AbdWorld *world);
 /* Deletes every step after this one and what came in them, in its own transaction. */
 bool run_rewind(Run *run, int64_t step);
+/* The same in the transaction of the next step that is recorded: if that one cannot be written, all steps remain.
+ * run_rewind_now does not wait for it. */
+bool run_rewind_later(Run *run, int64_t step);
+bool run_rewind_now(Run *run);
 
 /* ---- Writing steps ---- */
 /* Whose poses and velocities a frame has: all bodies'; none, because shards have them; of a shard, those of its
@@ -117,7 +121,7 @@ bool run_use_shards(Run *run, int64_t step, int ranks);
 int64_t run_first_queued(Run *run);
 /* Processor time that the writer's thread took for the last snapshot, and what it wrote with it [s]; 0 before. */
 double run_state_seconds(Run *run);
-/* Frames that the last run_rewind deleted because a shard does not have them. */
+/* Frames before the step of the last rewind that a shard does not have: they are deleted. */
 int64_t run_lost_frames(const Run *run);
 /* Makes an ordinary run file of a run with shards. out may be path: the shards are then removed. *end: the first step
  * whose frame not all shards have, with which and after which the new file has nothing; -1 if they have all. */

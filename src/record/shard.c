@@ -186,15 +186,22 @@ bool run_last_complete(Run *run, int64_t *last) {
   return true;
 }
 
+bool run_count_lost(Run *run, int64_t step, int64_t *last) {
+  char sql[128];
+  run->lost_frames = 0;
+  if (!run_last_complete(run, last)) return false;
+  snprintf(sql, sizeof sql, "SELECT count(*) FROM frame WHERE node IS NULL AND step > %lld AND step <= %lld",
+           (long long)*last, (long long)step);
+  return run_read_number(run, sql, &run->lost_frames);
+}
+
 bool run_rewind_shards(Run *run, int64_t step) {
   char sql[160];
   int64_t last;
-  run->lost_frames = 0;
+  if (!run_count_lost(run, step, &last)) return false;
   if (!run->shards) return true;
-  if (!run_last_complete(run, &last)) return false;
   snprintf(sql, sizeof sql, "DELETE FROM frame WHERE node IS NULL AND step > %lld", (long long)last);
-  if (last < step && !run_exec(run, sql, "forget incomplete frames")) return false;
-  if (last < step) run->lost_frames = sqlite3_changes(run->db);
+  if (run->lost_frames && !run_exec(run, sql, "forget incomplete frames")) return false;
   snprintf(sql, sizeof sql, "DELETE FROM shard WHERE first > %lld", (long long)step);
   return run_exec(run, sql, "forget steps") && run_find_shards(run);
 }

@@ -78,11 +78,14 @@ static bool write_list(Run *run, const StepRecord *list, const Change *change) {
   const StepRecord *newest = NULL; /* snapshot to resume from */
   for (const StepRecord *r = list; r; r = r->next)
     if (r->state_size) newest = r;
-  bool good = run_begin_now(run);
+  bool good = run_begin_now(run) && run_rewind_due(run);
   if (good && change && !run->is_shard)
     good = run_write_changes(run, change->world, change->step, list->event, list->event_count);
   for (const StepRecord *r = list; good && r; r = r->next) good = write_record(run, r, r == newest);
-  if (good && run_commit(run)) return true;
+  if (good && run_commit(run)) {
+    run->rewind = -1;
+    return true;
+  }
   RunError error = run->error; /* the rollback may fail too, e.g. without a transaction */
   run_rollback(run);
   run->error = error;

@@ -103,6 +103,25 @@ diff <(hashes long.abd) <(hashes full.abd) || wrong "other bits after a full dis
 expect 4 'cannot' bash -c "ulimit -f 8; exec '$abd' run scene.json -o tiny.abd --quiet"
 [ -z "$(ls | grep tiny || true)" ] || wrong "half-written: $(ls | grep tiny)"
 
+# a resume that cannot write: the steps after the state are there until the first of them is made again
+expect 0 '' "$abd" run scene.json -o early.abd --steps 20 --quiet
+cp early.abd late.abd
+expect 0 '' "$abd" run late.abd --resume --steps 30 --quiet
+sqlite3 late.abd "ATTACH 'early.abd' AS early; REPLACE INTO checkpoint SELECT * FROM early.checkpoint" # as after a kill
+rows() { sqlite3 "$1" 'SELECT * FROM report; SELECT step, hex(node) FROM frame; SELECT step, hex(state) FROM checkpoint'; }
+rows late.abd >late.txt
+kept=0
+for room in $(seq 160 -8 16); do # [KiB] of each file
+  rm -f tight.abd* && cp late.abd tight.abd
+  expect 4 'cannot' bash -c "ulimit -f $room; exec '$abd' run tight.abd --resume --steps 1000 --quiet"
+  rows tight.abd >tight.txt
+  if cmp -s late.txt tight.txt; then kept=$((kept + 1))
+  else [ "$(sqlite3 tight.abd 'SELECT max(step) > 20 FROM frame')" = 1 ] || wrong "room of $room KiB: steps deleted, none written"; fi
+done
+[ $kept -ge 3 ] && [ $kept -lt 15 ] || wrong "$kept resumes left the file as it was"
+expect 0 '' "$abd" run tight.abd --resume --steps 40 --quiet
+same straight.abd tight.abd "resumes that could not write"
+
 # two writers
 "$abd" run scene.json -o busy.abd --steps 1000000 --quiet 2>busy.txt &
 process=$!

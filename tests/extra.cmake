@@ -34,15 +34,15 @@ if(ABD_SANITIZE MATCHES "fuzzer")
   include(fuzz/fuzz.cmake)
 endif()
 # What single tests need beyond the library.
-if(TARGET test_ccd AND ABD_SANITIZE)
-  target_compile_options(test_ccd PRIVATE -O1) # it computes much itself
+if(TARGET test_cuda_serial) # the GPU's part of a step on this machine's cores, compiled once for two tests
+  file(GLOB ABD_CUDA_SERIAL CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.c)
+  add_library(cuda_serial OBJECT cuda/serial.c ${ABD_CUDA_SERIAL})
+  target_include_directories(cuda_serial PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+                             ${CMAKE_CURRENT_LIST_DIR} ${AMD_INCLUDE})
+  target_compile_options(cuda_serial PRIVATE ${COMPUTING_OPTIMIZE})
+  target_sources(test_cuda_serial PRIVATE $<TARGET_OBJECTS:cuda_serial>)
+  target_sources(test_cuda_soft PRIVATE $<TARGET_OBJECTS:cuda_serial>)
 endif()
-foreach(test test_cuda_serial test_cuda_soft) # the GPU's part of a step on this machine's cores
-  if(TARGET ${test})
-    file(GLOB ABD_CUDA_SERIAL CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.c)
-    target_sources(${test} PRIVATE cuda/serial.c ${ABD_CUDA_SERIAL})
-  endif()
-endforeach()
 if(TARGET test_cuda_cluster)
   target_sources(test_cuda_cluster PRIVATE ${PROJECT_SOURCE_DIR}/src/cuda/cluster.c)
 endif()
@@ -59,10 +59,10 @@ if(TARGET test_block_cholesky AND CHOLMOD_INCLUDE AND CHOLMOD_LIBRARY)
   target_compile_definitions(test_block_cholesky PRIVATE ABD_TEST_CHOLMOD)
   target_link_libraries(test_block_cholesky PRIVATE ${CHOLMOD_LIBRARY})
 endif()
-# The formulas must stay good CUDA: compiled for the device where the compiler is there.
+# The formulas must stay good CUDA: compiled for the device where the compiler is there, and not optimized.
 find_program(NVCC nvcc PATHS /usr/local/cuda/bin)
 if(NVCC AND NOT ABD_SANITIZE)
-  add_test(NAME kernel_cuda COMMAND ${NVCC} -std=c++17 -I${PROJECT_SOURCE_DIR}/src -c
+  add_test(NAME kernel_cuda COMMAND ${NVCC} -std=c++17 -Xcicc -O0 -Xptxas -O0 -I${PROJECT_SOURCE_DIR}/src -c
            ${CMAKE_CURRENT_LIST_DIR}/cuda/kernel_headers.cu -o ${PROJECT_BINARY_DIR}/kernel_headers.o)
 endif()
 # Forty turns of gears, a train of 28 and ten seconds of a thousand links: a quarter of an hour and more.
@@ -126,8 +126,10 @@ if(TARGET abd AND NOT ABD_SANITIZE)
 endif()
 # The longest first, so that no core idles behind one of them at the end.
 set(cost 300)
-foreach(name view_browser cli_clone test_soft test_block_cholesky test_determinism readers test_view kernel_cuda standing
-        test_physics_standing fixtures_10 cli_gallery test_soft_physics)
+foreach(name view_browser cli_clone python cli_ranks test_interrupt test_determinism test_soft readers hard_worlds
+        test_cuda_serial test_robot_fixtures headers fixtures_10 test_ccd test_bound test_view test_soft_contact test_joint_cost
+        cli_gallery test_physics_standing test_query test_schedule test_world test_load test_block_cholesky standing
+        test_soft_physics cli_run)
   if(TEST ${name}${TEST_SUFFIX})
     set_tests_properties(${name}${TEST_SUFFIX} PROPERTIES COST ${cost})
   endif()

@@ -171,9 +171,20 @@ static inline bool edge_is_diagonal(const Mesh *m, int edge) {
   return true;
 }
 
-/* Diagonals of plane faces have no edge-edge stencils. */
+static inline bool edge_is_end(const Mesh *m, int edge) { return edge >= m->edge_count - m->end_count; }
+
+static inline bool edge_has_triangle(const Mesh *m, int edge) {
+  for (int i = 0; i < m->element_count; i++)
+    for (int k = 0; m->element[i].triangle >= 0 && k < 3; k++)
+      if (m->element[i].edge[k] == edge) return true;
+  return false;
+}
+
+/* Diagonals of plane faces have no edge-edge stencils, vertices of wires none with edges of triangles. */
 static inline bool stencil_exists(const Mesh *a, const Mesh *b, int kind, int i, int j) {
-  return kind != STENCIL_EDGE_EDGE || !(edge_is_diagonal(a, i) || edge_is_diagonal(b, j));
+  if (kind != STENCIL_EDGE_EDGE) return true;
+  if (edge_is_diagonal(a, i) || edge_is_diagonal(b, j)) return false;
+  return !(edge_is_end(a, i) && edge_has_triangle(b, j)) && !(edge_is_end(b, j) && edge_has_triangle(a, i));
 }
 
 static inline double brute_distance(const Posed *a, const Posed *b) {

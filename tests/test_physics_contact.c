@@ -216,6 +216,46 @@ static void test_ring_hangs_in_ring(void **state) {
   lab_close(&lab);
 }
 
+/* A straight wire of so many edges along x. */
+static AbdMeshId lab_wire(Lab *lab, uint32_t edges, double length, double thickness) {
+  double vertex[3 * 9] = {0};
+  uint32_t edge[2 * 8];
+  for (uint32_t i = 0; i <= edges; i++) vertex[3 * i] = length * ((double)i / edges - 0.5);
+  for (uint32_t i = 0; i < 2 * edges; i++) edge[i] = (i + 1) / 2;
+  AbdMeshDef def = abd_default_mesh_def();
+  def.vertex = vertex, def.vertex_count = edges + 1, def.edge = edge, def.edge_count = edges;
+  def.thickness = thickness;
+  return lab_mesh_def(lab, &def);
+}
+
+/* A wire falls on two fixed ones beside each other, all of them parallel or nearly so: it lies between them and they
+ * carry its weight. Edges of parallel wires have no contact but at their ends. */
+static void test_parallel_wires(void **state) {
+  (void)state;
+  const double angle[] = {0, 1e-9, 1e-4, 0.01}, thickness = 0.01;
+  for (int k = 0; k < 8; k++) {
+    Lab lab = lab_open(world_def(0.01, 0.3));
+    AbdBodyDef low = lab_at(lab_wire(&lab, k < 4 ? 1 : 4, 1, thickness), vec3(0, -0.008, 0));
+    low.motion = ABD_MOTION_STATIC, low.contact_thickness = thickness;
+    lab_body_def(&lab, &low);
+    vec3_to(low.position, vec3(0.02, 0.008, 0));
+    lab_body_def(&lab, &low);
+    AbdBodyDef body = lab_at(lab_wire(&lab, 3, 0.9, thickness), vec3(0.03, 0, 0.05));
+    body.contact_thickness = thickness;
+    lab_turn(&body, vec3(0, 0, 1), angle[k % 4]);
+    AbdBodyId id = lab_body_def(&lab, &body);
+    lab_run(&lab, 0.8);
+    Vec3 friction, force = lab_contact_force(&lab, id, &friction);
+    double weight = gravity * lab_view(&lab, id).mass;
+    printf("  turned by %g: at most %d iterations in a step, at %g m\n", angle[k % 4], lab.most_iterations,
+           lab_position(&lab, id).z);
+    lab_expect_near("force over weight", (force.z + friction.z) / weight, 1, 1e-2);
+    lab_expect_near("height", lab_position(&lab, id).z, sqrt(0.01 * 0.01 - 0.008 * 0.008), 2e-3);
+    lab_expect_below("iterations", lab.most_iterations, 60);
+    lab_close(&lab);
+  }
+}
+
 /* A card, an open sheet, falls flat or on its corner. */
 static void test_card_falls(void **state) {
   (void)state;
@@ -266,6 +306,7 @@ int main(void) {
       cmocka_unit_test(test_block_slides_down_a_slope),
       cmocka_unit_test(test_stopping_distance),
       cmocka_unit_test(test_ring_hangs_in_ring),
+      cmocka_unit_test(test_parallel_wires),
       cmocka_unit_test(test_card_falls),
       cmocka_unit_test(test_cloud_of_points),
   };

@@ -268,7 +268,7 @@ static void sweep_elements(Query *query, const Posed *a, const Posed *b) {
   for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++)
     if ((eb->owned_vertices >> k & 1) && box_has(a->box, b->x[k]))
       meet_stencil(query, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3 && edges_meet(ea, eb); i++)
     for (int j = 0; j < 3; j++)
       if ((ea->sharp_edges >> i & 1) && (eb->sharp_edges >> j & 1) && box_overlap(a->edge[i], b->edge[j]))
         meet_stencil(query, STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);

@@ -25,10 +25,20 @@ static Vec3 push_of(const Pair *p, uint64_t key, const ContactScene *scene, cons
   return vec3(0, 0, 0);
 }
 
+/* The edge, or of a vertex of wires its first edge: programs do not see the former as an edge. */
+static int edge_seen(const Mesh *mesh, int edge) {
+  if (edge < mesh->edge_count - mesh->end_count) return edge;
+  uint32_t v = mesh->edge[edge][0];
+  int first = 0;
+  while (mesh->edge[first][0] != v && mesh->edge[first][1] != v) first++;
+  return first;
+}
+
 /* Vertices of a soft body are numbered in its whole mesh, not only on its surface. */
-static uint32_t primitive(const Model *m, int body, int prim, bool vertex) {
+static uint32_t primitive(const Model *m, int body, int prim, int dimension) {
   int soft = m->body[body].soft;
-  return (uint32_t)(soft && vertex ? m->soft[soft - 1].surface_vertex[prim] : prim);
+  if (dimension == 1) return (uint32_t)edge_seen(&m->mesh[m->body[body].mesh], prim);
+  return (uint32_t)(soft && dimension == 0 ? m->soft[soft - 1].surface_vertex[prim] : prim);
 }
 
 AbdContact contact_describe(const Pair *p, int index, const ContactScene *scene, const Affine *qa, const Affine *qb,
@@ -48,7 +58,7 @@ AbdContact contact_describe(const Pair *p, int index, const ContactScene *scene,
     vec3_to(out.torque, add(vec3_from(out.torque), push_of(p, key, scene, qa, qb, h2)));
   }
   out.kind = c->kind == STENCIL_VERTEX_PLANE ? STENCIL_VERTEX_TRIANGLE : c->kind;
-  out.primitive_a = primitive(scene->model, p->a, c->prim_a, out.kind == STENCIL_VERTEX_TRIANGLE);
-  out.primitive_b = primitive(scene->model, p->b, c->prim_b, out.kind == STENCIL_TRIANGLE_VERTEX);
+  out.primitive_a = primitive(scene->model, p->a, c->prim_a, stencil_dimension(c->kind, false));
+  out.primitive_b = primitive(scene->model, p->b, c->prim_b, stencil_dimension(c->kind, true));
   return out;
 }

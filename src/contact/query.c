@@ -60,6 +60,7 @@ void query_list_elements(Query *query, const Posed *a, const Posed *b) {
         Candidate c = {.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]};
         add_candidate(query, d, c, neg(diff), &y[k], 1);
       }
+  if (!edges_meet(ea, eb)) return;
   unsigned edges_a = query_edges(own_a, ea), edges_b = query_edges(own_b, eb);
   for (int i = 0; i < 3; i++) {
     if (!(edges_a >> i & 1) || !box_overlap(a->edge[i], b->box) || edge_fixed(own_a, ea, i, to_b)) continue;
@@ -115,7 +116,7 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
     add_candidate(query, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle}, diff, y,
                   3);
   }
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3 && edges_meet(ea, eb); i++)
     for (int j = 0; j < 3; j++) {
       if (!(ea->owned_edges >> i & 1) || !(eb->owned_edges >> j & 1) || ea->edge[i] >= eb->edge[j]) continue;
       const uint32_t *p = query->a->edge[ea->edge[i]], *q = query->a->edge[eb->edge[j]];

@@ -281,7 +281,7 @@ KERNEL void pass_stencil(const SearchArrays *s, int task, int n, const Elements 
 KERNEL bool stencil_owned(const Element *a, const Element *b, int n) {
   if (n < 3) return b->triangle >= 0 && n < a->vertex_count && (a->owned_vertices >> n & 1);
   if (n < 6) return a->triangle >= 0 && n - 3 < b->vertex_count && (b->owned_vertices >> (n - 3) & 1);
-  return (a->sharp_edges >> (n - 6) / 3 & 1) && (b->sharp_edges >> (n - 6) % 3 & 1);
+  return edges_meet(a, b) && (a->sharp_edges >> (n - 6) / 3 & 1) && (b->sharp_edges >> (n - 6) % 3 & 1);
 }
 
 /* Meeting i / 15, its stencil i % 15. */

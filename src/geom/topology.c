@@ -1,6 +1,6 @@
 /* Edges, elements and orientation. All sides of triangles, the given edges, and the unused vertices as edges (v, v) are
  * sorted by their two vertices. Equal ones are one edge of the mesh. They determine whether it is a triangle's edge, a
- * wire or a point, and whether the surface is watertight there. A triangle that names a vertex twice is an edge or a
+ * wire or a point, and whether the surface is watertight there. The vertices of wires follow. A triangle that names a vertex twice is an edge or a
  * point and has no element of its own; the surface stays watertight without it. Tested in tests/test_mesh.c. */
 #include <stdlib.h>
 
@@ -12,6 +12,7 @@ typedef struct Side {
 } Side;
 
 enum { FREE_SLOT = 0x7fffffff };
+typedef enum Use { USE_NONE = 0, USE_WIRE, USE_TRIANGLE } Use; /* of a vertex */
 
 static Side side_between(uint32_t a, uint32_t b, int slot) {
   Side s = {a < b ? a : b, a < b ? b : a, slot};
@@ -28,35 +29,32 @@ static int compare_sides(const void *pa, const void *pb) {
 /* Whether the triangle names three different vertices. */
 static bool has_three_corners(const uint32_t v[3]) { return v[0] != v[1] && v[1] != v[2] && v[2] != v[0]; }
 
-/* Of a triangle that names a vertex twice: its edge, as a given one. */
-static int collect_collapsed(const uint32_t v[3], Side *side, bool *used) {
-  uint32_t a = v[0], b = v[1] != v[0] ? v[1] : v[2];
+/* Adds an edge without a triangle, unless it has one vertex alone. */
+static int collect_wire(uint32_t a, uint32_t b, Side *side, unsigned char *use) {
   if (a == b) return 0;
   *side = side_between(a, b, FREE_SLOT);
-  used[a] = used[b] = true;
+  if (use[a] == USE_NONE) use[a] = USE_WIRE;
+  if (use[b] == USE_NONE) use[b] = USE_WIRE;
   return 1;
 }
 
-static int collect_sides(const Mesh *mesh, const AbdMeshDef *def, Side *side, bool *used) {
+static int collect_sides(const Mesh *mesh, const AbdMeshDef *def, Side *side, unsigned char *use) {
   int count = 0;
   for (int t = 0; t < mesh->triangle_count; t++) {
-    if (!has_three_corners(mesh->triangle[t])) {
-      count += collect_collapsed(mesh->triangle[t], side + count, used);
+    const uint32_t *v = mesh->triangle[t];
+    if (!has_three_corners(v)) {
+      count += collect_wire(v[0], v[1] != v[0] ? v[1] : v[2], side + count, use);
       continue;
     }
     for (int k = 0; k < 3; k++) {
-      side[count++] = side_between(mesh->triangle[t][k], mesh->triangle[t][(k + 1) % 3], 3 * t + k);
-      used[mesh->triangle[t][k]] = true;
+      side[count++] = side_between(v[k], v[(k + 1) % 3], 3 * t + k);
+      use[v[k]] = USE_TRIANGLE;
     }
   }
-  for (size_t e = 0; e < def->edge_count; e++) {
-    const uint32_t *v = def->edge + 2 * e;
-    if (v[0] == v[1]) continue;
-    side[count++] = side_between(v[0], v[1], FREE_SLOT);
-    used[v[0]] = used[v[1]] = true;
-  }
+  for (size_t e = 0; e < def->edge_count; e++)
+    count += collect_wire(def->edge[2 * e], def->edge[2 * e + 1], side + count, use);
   for (int v = 0; v < mesh->vertex_count; v++)
-    if (!used[v]) side[count++] = side_between((uint32_t)v, (uint32_t)v, FREE_SLOT);
+    if (use[v] == USE_NONE) side[count++] = side_between((uint32_t)v, (uint32_t)v, FREE_SLOT);
   qsort(side, (size_t)count, sizeof *side, compare_sides);
   return count;
 }
@@ -121,24 +119,39 @@ static bool walk_runs(Mesh *mesh, const Side *side, int count, bool write) {
   return watertight;
 }
 
+/* Parallel wires have no edge-edge stencil that acts (kernel/mollifier.h): those of their vertices do. */
+static void add_ends(Mesh *mesh, const unsigned char *use) {
+  for (int v = 0; v < mesh->vertex_count; v++) {
+    if (use[v] != USE_WIRE) continue;
+    Side end = side_between((uint32_t)v, (uint32_t)v, FREE_SLOT);
+    int edge = mesh->edge_count++;
+    mesh->edge[edge][0] = mesh->edge[edge][1] = (uint32_t)v;
+    mesh->element[mesh->element_count] = free_element(&end, edge);
+    mesh->element[mesh->element_count++].end = true;
+  }
+}
+
 bool mesh_build_elements(Mesh *mesh, const AbdMeshDef *def, bool *watertight) {
   size_t side_limit = 3 * def->triangle_count + def->edge_count + def->vertex_count;
   Side *side = mem_alloc(side_limit, sizeof *side);
-  bool *used = mem_zeroed(def->vertex_count, sizeof *used);
-  if (side && used) {
-    int count = collect_sides(mesh, def, side, used);
+  unsigned char *use = mem_zeroed(def->vertex_count, sizeof *use);
+  if (side && use) {
+    int count = collect_sides(mesh, def, side, use);
     mesh->element_count = mesh->triangle_count;
+    mesh->end_count = 0;
+    for (int v = 0; v < mesh->vertex_count; v++) mesh->end_count += use[v] == USE_WIRE;
     walk_runs(mesh, side, count, false);
-    mesh->edge = mem_alloc((size_t)mesh->edge_count, sizeof *mesh->edge);
-    mesh->element = mem_alloc((size_t)mesh->element_count, sizeof *mesh->element);
+    mesh->edge = mem_alloc((size_t)(mesh->edge_count + mesh->end_count), sizeof *mesh->edge);
+    mesh->element = mem_alloc((size_t)(mesh->element_count + mesh->end_count), sizeof *mesh->element);
     if (mesh->edge && mesh->element) {
       start_triangle_elements(mesh);
       *watertight = walk_runs(mesh, side, count, true);
       drop_collapsed(mesh);
+      add_ends(mesh, use);
     }
   }
   mem_free(side);
-  mem_free(used);
+  mem_free(use);
   return mesh->edge && mesh->element;
 }
 

@@ -72,7 +72,7 @@ static void test_sheets_and_wires(void **state) {
   def.keep_frame = true;
   Mesh m = build(&def);
   assert_int_equal(sharp_edges(&m), 6 + 2); /* all but the diagonal; two vertices of the wire are points */
-  assert_int_equal(sharp_vertices(&m), 5); /* all but the one inside the wire */
+  assert_int_equal(sharp_vertices(&m), 5);  /* all but the one inside the wire */
   mesh_destroy(&m);
 }
 

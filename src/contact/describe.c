@@ -25,19 +25,10 @@ static Vec3 push_of(const Pair *p, uint64_t key, const ContactScene *scene, cons
   return vec3(0, 0, 0);
 }
 
-/* The edge, or of a vertex of wires its first edge: programs do not see the former as an edge. */
-static int edge_seen(const Mesh *mesh, int edge) {
-  if (edge < mesh->edge_count - mesh->end_count) return edge;
-  uint32_t v = mesh->edge[edge][0];
-  int first = 0;
-  while (mesh->edge[first][0] != v && mesh->edge[first][1] != v) first++;
-  return first;
-}
-
 /* Vertices of a soft body are numbered in its whole mesh, not only on its surface. */
 static uint32_t primitive(const Model *m, int body, int prim, int dimension) {
   int soft = m->body[body].soft;
-  if (dimension == 1) return (uint32_t)edge_seen(&m->mesh[m->body[body].mesh], prim);
+  if (dimension == 1) return (uint32_t)mesh_edge_seen(&m->mesh[m->body[body].mesh], prim);
   return (uint32_t)(soft && dimension == 0 ? m->soft[soft - 1].surface_vertex[prim] : prim);
 }
 

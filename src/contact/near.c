@@ -24,8 +24,16 @@ bool near_test(const ContactScene *scene, const Affine *q, int a, int b, NearPai
   p.soft = m->body[p.a].soft || m->body[p.b].soft;
   pair_eval(&p, scene, &q[p.a], &q[p.b]);
   bool ok = !p.failed;
-  if (p.min_gap <= 0)
-    *found = (NearPair){p.a, p.b, p.min_distance, p.min_distance - p.min_gap, p.nearest_kind, p.nearest_a, p.nearest_b};
+  if (p.min_gap <= 0) {
+    bool edges = p.nearest_kind == STENCIL_EDGE_EDGE;
+    *found = (NearPair){.a = p.a,
+                        .b = p.b,
+                        .distance = p.min_distance,
+                        .least = p.min_distance - p.min_gap,
+                        .kind = p.nearest_kind,
+                        .prim_a = edges ? mesh_edge_seen(&m->mesh[m->body[p.a].mesh], p.nearest_a) : p.nearest_a,
+                        .prim_b = edges ? mesh_edge_seen(&m->mesh[m->body[p.b].mesh], p.nearest_b) : p.nearest_b};
+  }
   pair_destroy(&p, scene->store);
   return store_settle(scene->store) && ok;
 }

@@ -167,6 +167,14 @@ AbdStatus mesh_reframe(Mesh *mesh, const Mesh *source, Vec3 origin, Mat3 axes, A
   return ABD_OK;
 }
 
+int mesh_edge_seen(const Mesh *mesh, int edge) {
+  if (edge < mesh->edge_count - mesh->end_count) return edge;
+  uint32_t v = mesh->edge[edge][0];
+  int first = 0;
+  while (mesh->edge[first][0] != v && mesh->edge[first][1] != v) first++;
+  return first;
+}
+
 void mesh_destroy(Mesh *mesh) {
   mem_free(mesh->name);
   mem_free(mesh->vertex);

@@ -66,6 +66,8 @@ AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error);
 AbdStatus mesh_reframe(Mesh *mesh, const Mesh *source, Vec3 origin, Mat3 axes, AbdError *error);
 /* Of a matrix of second moments: its principal axes, nearest to the identity. */
 Mat3 mesh_principal_axes(Mat3 second);
+/* The edge, or of a vertex of wires its first wire: programs do not see the former as an edge. */
+int mesh_edge_seen(const Mesh *mesh, int edge);
 void mesh_destroy(Mesh *mesh); /* also a half-built or zeroed one */
 
 #endif

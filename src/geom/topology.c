@@ -1,7 +1,8 @@
 /* Edges, elements and orientation. All sides of triangles, the given edges, and the unused vertices as edges (v, v) are
  * sorted by their two vertices. Equal ones are one edge of the mesh. They determine whether it is a triangle's edge, a
- * wire or a point, and whether the surface is watertight there. The vertices of wires follow. A triangle that names a vertex twice is an edge or a
- * point and has no element of its own; the surface stays watertight without it. Tested in tests/test_mesh.c. */
+ * wire or a point, and whether the surface is watertight there. The vertices of wires follow. A triangle that names a
+ * vertex twice is an edge or a point and has no element of its own; the surface stays watertight without it. Tested in
+ * tests/test_mesh.c. */
 #include <stdlib.h>
 
 #include "geom/build.h"

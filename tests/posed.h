@@ -171,7 +171,7 @@ static inline bool edge_is_diagonal(const Mesh *m, int edge) {
   return true;
 }
 
-static inline bool edge_is_end(const Mesh *m, int edge) { return edge >= m->edge_count - m->end_count; }
+static inline bool edge_is_wire_vertex(const Mesh *m, int edge) { return edge >= m->edge_count - m->wire_vertex_count; }
 
 static inline bool edge_has_triangle(const Mesh *m, int edge) {
   for (int i = 0; i < m->element_count; i++)
@@ -184,7 +184,8 @@ static inline bool edge_has_triangle(const Mesh *m, int edge) {
 static inline bool stencil_exists(const Mesh *a, const Mesh *b, int kind, int i, int j) {
   if (kind != STENCIL_EDGE_EDGE) return true;
   if (edge_is_diagonal(a, i) || edge_is_diagonal(b, j)) return false;
-  return !(edge_is_end(a, i) && edge_has_triangle(b, j)) && !(edge_is_end(b, j) && edge_has_triangle(a, i));
+  return !(edge_is_wire_vertex(a, i) && edge_has_triangle(b, j)) &&
+         !(edge_is_wire_vertex(b, j) && edge_has_triangle(a, i));
 }
 
 static inline double brute_distance(const Posed *a, const Posed *b) {

@@ -309,13 +309,13 @@ static void test_ring_of_wire(void **state) {
   assert_second(&mesh, v * (0.5 + 0.0025 / 8), v * (0.5 + 0.0025 / 8), v * 0.0025 / 4, 1e-3);
   assert_near("origin", norm(sub(mesh.origin, vec3(0, 0, 5))), 0, 1e-14);
   assert_int_equal(mesh.edge_count, 2 * N);
-  assert_int_equal(mesh.end_count, N);
-  int ends = 0;
+  assert_int_equal(mesh.wire_vertex_count, N);
+  int points = 0;
   for (int i = 0; i < 2 * N; i++) {
-    assert_int_equal(mesh.element[i].vertex_count, mesh.element[i].end ? 1 : 2);
-    ends += mesh.element[i].end;
+    assert_int_equal(mesh.element[i].vertex_count, mesh.element[i].on_wire ? 1 : 2);
+    points += mesh.element[i].on_wire;
   }
-  assert_int_equal(ends, N);
+  assert_int_equal(points, N);
   assert_tree(&mesh);
   def.thickness = 0;
   Mesh thin;
@@ -363,8 +363,8 @@ static void test_mixed(void **state) {
   def.edge_count = 3;
   Mesh mesh;
   init_mesh(&mesh, &def);
-  assert_int_equal(mesh.edge_count, 6); /* the end of the wire that is in no triangle comes last */
-  assert_int_equal(mesh.end_count, 1);
+  assert_int_equal(mesh.edge_count, 6); /* the vertex of the wire that is in no triangle comes last */
+  assert_int_equal(mesh.wire_vertex_count, 1);
   assert_true(mesh.edge[5][0] == 3 && mesh.edge[5][1] == 3);
   assert_int_equal(mesh.element_count, 4);
   assert_near("volume", mesh.volume, 1 + sqrt(2) + 1, 1e-14);
@@ -542,7 +542,7 @@ static void test_degenerate(void **state) {
   def.edge_count = 2;
   def.edge = edge;
   init_mesh(&mesh, &def);
-  assert_int_equal(mesh.element_count - mesh.end_count, 4);
+  assert_int_equal(mesh.element_count - mesh.wire_vertex_count, 4);
   mesh_destroy(&mesh);
   def.edge = far;
   assert_refused(&def, ABD_ERROR_MESH, "edge 1 (1, 77)", "only 5");
@@ -583,7 +583,7 @@ static void test_repeated_corner(void **state) {
   shape_triangle(s, 0, 1, 1);
   def = shape_def(s, "wire");
   init_mesh(&mesh, &def);
-  assert_int_equal(mesh.element_count, 3); /* the wire and its ends */
+  assert_int_equal(mesh.element_count, 3); /* the wire and its two vertices */
   assert_near("length", mesh.volume, 2, 1e-15);
   mesh_destroy(&mesh);
 }

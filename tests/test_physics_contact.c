@@ -229,7 +229,7 @@ static AbdMeshId lab_wire(Lab *lab, uint32_t edges, double length, double thickn
 }
 
 /* A wire falls on two fixed ones beside each other, all of them parallel or nearly so: it lies between them and they
- * carry its weight. Edges of parallel wires have no contact but at their ends. */
+ * carry its weight. Parallel wires have contact at their vertices alone. */
 static void test_parallel_wires(void **state) {
   (void)state;
   const double angle[] = {0, 1e-9, 1e-4, 0.01}, thickness = 0.01;

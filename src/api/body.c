@@ -83,7 +83,7 @@ AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view
   view->vertex_count = (size_t)m->vertex_count;
   view->triangle = m->triangle_count ? &m->triangle[0][0] : NULL;
   view->triangle_count = (size_t)m->triangle_count;
-  view->edge_count = (size_t)(m->edge_count - m->end_count);
+  view->edge_count = (size_t)(m->edge_count - m->wire_vertex_count);
   view->edge = view->edge_count ? &m->edge[0][0] : NULL;
   vec3_to(view->origin, m->origin);
   for (int k = 0; k < 3; k++) vec3_to(view->axes + 3 * k, m->axes.c[k]);

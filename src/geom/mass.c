@@ -65,7 +65,7 @@ Moments mesh_moments(const Mesh *mesh, double thickness, Vec3 reference) {
   Moments m = {0, vec3(0, 0, 0), mat3_zero()};
   for (int i = 0; i < mesh->element_count; i++) {
     const Element *e = &mesh->element[i];
-    if (e->end) continue;
+    if (e->on_wire) continue;
     Vec3 a = sub(mesh->vertex[e->vertex[0]], reference), b = sub(mesh->vertex[e->vertex[1]], reference);
     Vec3 c = sub(mesh->vertex[e->vertex[2]], reference);
     if (mesh->closed && e->vertex_count == 3) add_tetrahedron(&m, a, b, c);

@@ -168,7 +168,7 @@ AbdStatus mesh_reframe(Mesh *mesh, const Mesh *source, Vec3 origin, Mat3 axes, A
 }
 
 int mesh_edge_seen(const Mesh *mesh, int edge) {
-  if (edge < mesh->edge_count - mesh->end_count) return edge;
+  if (edge < mesh->edge_count - mesh->wire_vertex_count) return edge;
   uint32_t v = mesh->edge[edge][0];
   int first = 0;
   while (mesh->edge[first][0] != v && mesh->edge[first][1] != v) first++;

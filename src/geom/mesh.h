@@ -7,7 +7,7 @@
  * owned by exactly one element, so that the pairs (owned vertex, triangle) and (owned edge, owned edge) over all pairs
  * of leaves contain every stencil once. A point is also stored as a degenerate edge (v, v), owned by its element, so
  * that point-wire and point-point are edge-edge stencils. The vertices of wires that are in no triangle are points too
- * (`end` of an element), without mass: parallel wires are near each other at their vertices. Their edges come last.
+ * (`on_wire`), without mass: parallel wires touch at their vertices. Their edges come last.
  *
  * Triangles may have no area and edges no length: such a triangle has the distance of its edges, such an edge that of a
  * point. A triangle that names a vertex twice is in `triangle` but has no element.
@@ -33,7 +33,7 @@ typedef struct Fan {
 typedef struct Mesh {
   char *name;
   int vertex_count, edge_count, triangle_count, element_count, node_count, fan_count;
-  int end_count; /* of the edges: vertices of wires */
+  int wire_vertex_count; /* edges (v, v) of vertices of wires, the last ones */
   Vec3 *vertex;
   uint32_t (*edge)[2];
   uint32_t (*triangle)[3];

@@ -12,13 +12,13 @@ typedef struct Element {
   unsigned char owned_vertices; /* bit k: vertex[k] is owned by this element */
   unsigned char owned_edges;    /* bit k: edge[k] is owned */
   unsigned char sharp_edges;    /* bit k: edge[k] is owned and no diagonal of a plane face */
-  bool end;                     /* a point that is a vertex of wires */
+  bool on_wire;                 /* a point that is a vertex of wires */
 } Element;
 
 /* Do two elements have edge-edge stencils? A vertex of wires has none with triangles: that of the vertex and the
- * triangle suffices. */
+ * triangle is enough. */
 KERNEL bool edges_meet(const Element *a, const Element *b) {
-  return !(a->end && b->triangle >= 0) && !(b->end && a->triangle >= 0);
+  return !(a->on_wire && b->triangle >= 0) && !(b->on_wire && a->triangle >= 0);
 }
 
 enum { LEAF_MAX = 8, FAN_WIDTH = 8 }; /* elements in a leaf, boxes in a fan, at most */

@@ -59,7 +59,7 @@ static void add_spoke(Spokes *s, Vec3 along) {
 static void shorten(float *shortest, double length) { *shortest = (float)least(*shortest, length); }
 
 static void add_edges(Mesh *m, Spokes *spokes) {
-  for (int e = 0; e < m->edge_count - m->end_count; e++) {
+  for (int e = 0; e < m->edge_count - m->wire_vertex_count; e++) {
     const uint32_t *v = m->edge[e];
     Vec3 u = sub(m->vertex[v[1]], m->vertex[v[0]]);
     if (v[0] == v[1]) spokes[v[0]].count = 3; /* a point */

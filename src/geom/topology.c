@@ -1,8 +1,8 @@
 /* Edges, elements and orientation. All sides of triangles, the given edges, and the unused vertices as edges (v, v) are
  * sorted by their two vertices. Equal ones are one edge of the mesh. They determine whether it is a triangle's edge, a
- * wire or a point, and whether the surface is watertight there. The vertices of wires follow. A triangle that names a
- * vertex twice is an edge or a point and has no element of its own; the surface stays watertight without it. Tested in
- * tests/test_mesh.c. */
+ * wire or a point, and whether the surface is watertight there. Vertices of wires become points after them. A triangle
+ * that names a vertex twice is an edge or a point and has no element of its own; the surface stays watertight without
+ * it. Tested in tests/test_mesh.c. */
 #include <stdlib.h>
 
 #include "geom/build.h"
@@ -120,15 +120,15 @@ static bool walk_runs(Mesh *mesh, const Side *side, int count, bool write) {
   return watertight;
 }
 
-/* Parallel wires have no edge-edge stencil that acts (kernel/mollifier.h): those of their vertices do. */
-static void add_ends(Mesh *mesh, const unsigned char *use) {
+/* The edges of parallel wires have no contact (kernel/mollifier.h); their vertices have. */
+static void add_wire_vertices(Mesh *mesh, const unsigned char *use) {
   for (int v = 0; v < mesh->vertex_count; v++) {
     if (use[v] != USE_WIRE) continue;
-    Side end = side_between((uint32_t)v, (uint32_t)v, FREE_SLOT);
+    Side point = side_between((uint32_t)v, (uint32_t)v, FREE_SLOT);
     int edge = mesh->edge_count++;
     mesh->edge[edge][0] = mesh->edge[edge][1] = (uint32_t)v;
-    mesh->element[mesh->element_count] = free_element(&end, edge);
-    mesh->element[mesh->element_count++].end = true;
+    mesh->element[mesh->element_count] = free_element(&point, edge);
+    mesh->element[mesh->element_count++].on_wire = true;
   }
 }
 
@@ -139,16 +139,16 @@ bool mesh_build_elements(Mesh *mesh, const AbdMeshDef *def, bool *watertight) {
   if (side && use) {
     int count = collect_sides(mesh, def, side, use);
     mesh->element_count = mesh->triangle_count;
-    mesh->end_count = 0;
-    for (int v = 0; v < mesh->vertex_count; v++) mesh->end_count += use[v] == USE_WIRE;
+    mesh->wire_vertex_count = 0;
+    for (int v = 0; v < mesh->vertex_count; v++) mesh->wire_vertex_count += use[v] == USE_WIRE;
     walk_runs(mesh, side, count, false);
-    mesh->edge = mem_alloc((size_t)(mesh->edge_count + mesh->end_count), sizeof *mesh->edge);
-    mesh->element = mem_alloc((size_t)(mesh->element_count + mesh->end_count), sizeof *mesh->element);
+    mesh->edge = mem_alloc((size_t)(mesh->edge_count + mesh->wire_vertex_count), sizeof *mesh->edge);
+    mesh->element = mem_alloc((size_t)(mesh->element_count + mesh->wire_vertex_count), sizeof *mesh->element);
     if (mesh->edge && mesh->element) {
       start_triangle_elements(mesh);
       *watertight = walk_runs(mesh, side, count, true);
       drop_collapsed(mesh);
-      add_ends(mesh, use);
+      add_wire_vertices(mesh, use);
     }
   }
   mem_free(side);

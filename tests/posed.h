@@ -228,7 +228,7 @@ static inline bool draw_near(Draw *d, const Model *m, const Pair *pair, double g
 /* A pair of random kinds; never two half-spaces. */
 static inline Pair draw_pair(Draw *d, const Model *m) {
   int i = draw_int(d, KIND_COUNT), j = draw_int(d, KIND_COUNT - 1);
-  Pair p = {.a = i, .b = KIND_COUNT + j, .stiffness = 1, .mu = 0, .margin = 1e-3};
+  Pair p = {.a = i, .b = KIND_COUNT + j, .stiffness = 1, .expected = -1, .mu = 0, .margin = 1e-3};
   pair_order(m, &p.a, &p.b);
   return p;
 }

@@ -45,6 +45,28 @@ static void test_barrier_ends(void **state) {
   assert_true(isinf(barrier_d1(0)) && barrier_d1(0) < 0 && isinf(barrier_d2(-1)));
 }
 
+/* The inverse of the force, and the chord between two gaps: a line from one force to the other. */
+static void test_barrier_chord(void **state) {
+  (void)state;
+  Draw d = {3};
+  double worst = 0, worst_line = 0;
+  for (int i = 0; i < 20000; i++) {
+    double y = i % 2 ? draw_decades(&d, -7, -0.001) : 1 - draw_decades(&d, -6, -0.01),
+           gap = barrier_gap(-barrier_d1(y));
+    worst = fmax(worst, fmax(fabs(gap / y - 1), fabs((1 - gap) / (1 - y) - 1)));
+    double ratio = draw_decades(&d, -4, 3), push = -barrier_d1(y), k = barrier_chord(y, -push, ratio);
+    double end = barrier_gap(ratio * push);
+    if (fabs(ratio - 1) > 0.01) worst_line = fmax(worst_line, fabs((push + k * (y - end)) / (ratio * push) - 1));
+    assert_true(k > 0);
+    assert_true(ratio > 1 ? k > barrier_d2(y) * (1 - 1e-2) : k < barrier_d2(y) * (1 + 1e-2)); /* -b' is convex */
+  }
+  print_message("gaps off by at most %.2g, ends of chords by %.2g\n", worst, worst_line);
+  assert_true(worst < 2e-5 && worst_line < 1e-9);
+  double open = barrier_chord(0.3, barrier_d1(0.3), 0); /* to the edge of the range */
+  assert_float_equal(open, -barrier_d1(0.3) / 0.7, 1e-6);
+  assert_true(isfinite(barrier_gap(1e300)) && barrier_gap(1e6) > 0 && barrier_gap(0) > 1 - 1e-7);
+}
+
 static void test_mollifier(void **state) {
   (void)state;
   Draw d = {2};
@@ -136,6 +158,7 @@ static void test_friction(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_barrier_derivatives), cmocka_unit_test(test_barrier_ends),
-                                     cmocka_unit_test(test_mollifier), cmocka_unit_test(test_friction)};
+                                     cmocka_unit_test(test_barrier_chord), cmocka_unit_test(test_mollifier),
+                                     cmocka_unit_test(test_friction)};
   return cmocka_run_group_tests_name("barrier", tests, NULL, NULL);
 }

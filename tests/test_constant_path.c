@@ -65,7 +65,7 @@ static void test_windows(void **state) {
   const struct {
     double speed, part, spin, boxes, ccd, candidates;
   } shot[] = {
-      {100, 0.05, 0, 155190, 15031, 4798}, {100, 0.6, 0, 322285, 50618, 6005}, {10, 0.5, 30, 93496, 29718, 2388}};
+      {100, 0.05, 0, 133982, 43528, 1500}, {100, 0.6, 0, 443323, 58365, 8468}, {10, 0.5, 30, 101421, 29718, 3103}};
   for (int i = 0; i < 3; i++) {
     AbdStepReport r = shoot(shot[i].speed, shot[i].part, shot[i].spin);
     lab_expect_near("box tests", (double)r.box_tests, shot[i].boxes, 0.06 * shot[i].boxes);

@@ -96,7 +96,7 @@ typedef struct Outcome {
 static Outcome outcome_of(int moving, int still, Affine q) {
   ContactScene scene = scene_of();
   const Affine rest = affine(vec3(0, 0, 0), mat3_identity());
-  Pair p = {.a = moving, .b = still, .stiffness = 1};
+  Pair p = {.a = moving, .b = still, .stiffness = 1, .expected = -1};
   pair_order(&model, &p.a, &p.b);
   const Affine *qa = p.a == moving ? &q : &rest, *qb = p.a == moving ? &rest : &q;
   pair_eval(&p, &scene, qa, qb);
@@ -243,7 +243,7 @@ static void test_rounding(void **state) {
   for (int k = 0; k < 50; k++) {
     Mat3 r = mat3_exp(draw_vec3(&d, 2));
     Affine q[2] = {affine(vec3(3, 4, 5), r), affine(add(vec3(3, 4, 5), mat3_mul_vec(r, vec3(0, 0, 1.6 + 0.01))), r)};
-    Pair p = {.a = BOX_1, .b = BOX_4, .stiffness = 1};
+    Pair p = {.a = BOX_1, .b = BOX_4, .stiffness = 1, .expected = -1};
     pair_eval(&p, &scene, &q[0], &q[1]);
     int heavy = 0;
     for (int i = 0; i < p.acting; i++) {

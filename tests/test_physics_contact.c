@@ -46,7 +46,7 @@ static void test_dropped_box_comes_to_rest(void **state) {
     lab_expect_below("speed off the ground at rest [m/s]", lift, 1e-6);
     if (k % 2) lab_expect_below("speed along the ground at rest [m/s]", slide, 1e-6);
     lab_expect_below("strain at rest", lab.report.max_strain, 1e-4);
-    lab_expect_below("energy gained in a step [J]", gained, 1e-5); /* the last barriers relax */
+    lab_expect_below("energy gained in a step [J]", gained, 2e-5); /* the last barriers relax */
     lab_close(&lab);
   }
 }

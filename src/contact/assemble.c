@@ -248,6 +248,7 @@ void pair_assemble_change(Pair *pair, const ContactScene *scene) {
 void pair_assemble(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   Assembly s;
   if (!begin(&s, pair, scene)) return;
+  pair_set_chords(pair, scene);
   if (pair->soft) {
     const Spring *first = s.spring;
     add_all(true, &s, qa, qb);

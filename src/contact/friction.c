@@ -330,17 +330,9 @@ void pair_friction_advance(Pair *pair, const ContactScene *scene, double length)
 
 /* ---- loads that follow the normal forces ---- */
 
-/* How far Newton's step `step` parts a contact's points along the normal. */
-static double step_apart(const Pair *p, const ContactScene *scene, const Contact *c, Nodes step) {
-  int va[3], vb[3];
-  if (p->soft) pair_corners(p, scene, c, va, vb);
-  const Model *m = scene->model;
-  return dot(c->normal,
-             sub(point_way(m, NULL, step, p->a, c->ya, va, c->wa), point_way(m, NULL, step, p->b, c->yb, vb, c->wb)));
-}
-
 static double force_ahead(const Pair *p, const ContactScene *scene, const Contact *c, Nodes step) {
-  return contact_force_ahead(c, p->stiffness, scene->range, step_apart(p, scene, c, step));
+  const bool both[2] = {true, true};
+  return contact_force_ahead(c, p->stiffness, scene->range, contact_apart(p, scene, c, step, both));
 }
 
 LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, double weight) {

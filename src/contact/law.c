@@ -4,17 +4,19 @@
 #include <string.h>
 
 #include "contact/broad.h"
+#include "kernel/barrier.h"
 #include "kernel/constant.h"
 
-double law_stiffness(const Model *m, double h2, double mass, double approach, double impact) {
+double law_stiffness(const Model *m, double h2, double mass, double approach) {
   double r = m->def.contact.range, g = norm(vec3_from(m->def.gravity));
   double rest = mass * most(BARRIER_INERTIAS / 6.386 * r * r, BARRIER_WEIGHTS * g * h2 * r);
-  return most(rest, most(BARRIER_IMPACT * mass * approach * approach, BARRIER_ISLAND_IMPACT * impact));
+  return most(rest, BARRIER_IMPACT * mass * approach * r);
 }
 
 double law_stiffening(double before, double gap) {
   if (gap < BARRIER_TIGHT && before < STIFFENING_MAX) before *= STIFFEN_STEP;
-  return gap > RELAX_ABOVE ? most(1, RELAX_STEP * before) : before;
+  if (!(gap > RELAX_ABOVE)) return before;
+  return most(1, before * most(RELAX_STEP, barrier_d1(gap) / barrier_d1(RELAX_ABOVE)));
 }
 
 double law_raise(double stiffening) { return stiffening > STIFFENING_MAX ? 1 : GUARD_STEP; }
@@ -92,6 +94,7 @@ void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affin
   p->torsion = turns ? m->body[p->a].torsion + m->body[p->b].torsion : 0;
   p->failed = false;
   p->stiffness = 1;
+  p->expected = -1;
   p->friction.count = 0;
   p->coupled = false;
   memset(&p->counts, 0, sizeof p->counts);
@@ -111,11 +114,11 @@ const PairMemory *pair_memory(const State *state, int a, int b) {
   return NULL;
 }
 
-void pair_set_stiffness(Pair *p, const ContactScene *scene, double h2, const State *state, double impact) {
+void pair_set_stiffness(Pair *p, const ContactScene *scene, double h2, const State *state) {
   const Model *m = scene->model;
   const PairMemory *memory = pair_memory(state, p->a, p->b);
   p->stiffening = law_stiffening(memory ? memory->stiffening : 1, p->min_gap / scene->range);
-  p->stiffness = m->def.contact.stiffness * p->stiffening * law_stiffness(m, h2, pair_mass(m, p), p->approach, impact);
+  p->stiffness = m->def.contact.stiffness * p->stiffening * law_stiffness(m, h2, pair_mass(m, p), p->approach);
   p->energy = p->barrier *= p->stiffness;
 }
 

@@ -6,11 +6,11 @@
 #include "contact/pair.h"
 
 /* Stiffness of a barrier [J times dt^2]. At half the range a contact then resists like 40 inertias over dt^2, carries
- * thirty times the weight, and takes up the energy of its own approach [m] and a share of the strongest impact [J times
- * dt^2] in its island, which may reach it through other bodies. */
-double law_stiffness(const Model *model, double h2, double mass, double approach, double impact);
+ * thirty times the weight, and stops its own approach [m] within the step. */
+double law_stiffness(const Model *model, double h2, double mass, double approach);
 /* The factor of that stiffness at the start of a step, from the one before and the gap as a part of the range. A gap
- * below a tenth of the range was too soft for its load: the factor doubles. With room it relaxes to 1. */
+ * below a tenth of the range was too soft for its load: the factor doubles. Beyond half of the range it falls to what
+ * would carry the load there, 1 at least. */
 double law_stiffening(double before, double gap);
 /* The factor by which a barrier is raised in the middle of a step, 1 if it is stiff enough already. */
 double law_raise(double stiffening);
@@ -27,8 +27,8 @@ double pair_approach(const Pair *pair, const ContactScene *scene, Nodes q, Nodes
 Vec3 point_way(const Model *model, const Nodes *from, Nodes to, int body, Vec3 rest, const int v[3], const double w[3]);
 /* Prepares a pair for a step from q to target: margin of its list, coefficient of friction; stiffness 1. */
 void pair_begin(Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);
-/* Sets the stiffness from what the pair remembers, its approach and the impact in its island. */
-void pair_set_stiffness(Pair *pair, const ContactScene *scene, double h2, const State *state, double impact);
+/* Sets the stiffness from what the pair remembers and its approach. */
+void pair_set_stiffness(Pair *pair, const ContactScene *scene, double h2, const State *state);
 /* Raises the stiffness in the middle of a step if the gap is at most `gap`. */
 void pair_stiffen(Pair *pair, double gap);
 /* Makes the friction points at poses q, slips from the anchors of the state. False if memory is out. */

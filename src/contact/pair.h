@@ -48,6 +48,7 @@ typedef struct Pair {
   double mu;        /* coefficient of friction */
   int acting;       /* number of contacts with energy or force; they come first. The others are stencils within
                           range that coincide with them or are inside faces: continuous tests need them. */
+  int nearest_kind; /* the stencil of the smallest gap */
 
   double barrier;              /* energy of the contacts at the trial poses */
   double energy, energy_trial; /* of barrier and friction at the accepted and at the trial poses */
@@ -57,15 +58,16 @@ typedef struct Pair {
   double bound;                /* largest safe step */
   double rolling;              /* [m] coefficient of friction against rolling */
 
-  double torsion;                         /* [m] ... and spinning */
-  double stiffness;                       /* of the barrier [J as dt^2 energy] */
-  double stiffening;                      /* factor of the stiffness that the load of earlier steps required, >= 1 */
-  Range moments;                          /* Moments, at most one; none if both sides are soft */
-  Range spring;                           /* Spring; none if both sides are stiff */
-  double motion;                          /* [m] of a relative to b, expected in this step */
-  double approach;                        /* [m] of their surfaces towards each other, expected in this step */
-  double margin;                          /* [m] that a new list covers beyond the range */
-  int nearest_kind, nearest_a, nearest_b; /* the stencil of the smallest gap */
+  double torsion;           /* [m] ... and spinning */
+  double stiffness;         /* of the barrier [J as dt^2 energy] */
+  double expected;          /* sum of the contacts' forces to which Newton's step led; < 0 = not known */
+  double stiffening;        /* factor of the stiffness that the load of earlier steps required, >= 1 */
+  Range moments;            /* Moments, at most one; none if both sides are soft */
+  Range spring;             /* Spring; none if both sides are stiff */
+  double motion;            /* [m] of a relative to b, expected in this step */
+  double approach;          /* [m] of their surfaces towards each other, expected in this step */
+  double margin;            /* [m] that a new list covers beyond the range */
+  int nearest_a, nearest_b; /* primitives of the stencil of the smallest gap */
   PairCounts counts;
 } Pair;
 
@@ -196,8 +198,20 @@ typedef enum CoverWay { COVER_DONE, COVER_LIST, COVER_WINDOWS } CoverWay;
 CoverWay pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted,
                          struct BoundPlan *plan);
 void pair_cover_windows(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
-/* Computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into pair_moment_sums for
- * stiff sides and into pair_springs for soft ones. Inputs are the contacts of the last pair_eval and the friction
+/* Newton's linear model of a barrier knows its force at the accepted poses and not that at the end of the step. As soon
+ * as a step has been solved for, its equations tell that force, and the next model has the slope of the chord to it
+ * instead of the barrier's curvature: contacts that are too soft for their load do not let Newton's step through, and
+ * deep ones open at once. (An interior-point method calls it primal-dual.) All contacts of a pair are expected to change
+ * by one ratio. It is done while steps are cut, shortened or damped. */
+/* Sets the curvatures of the contacts by what is expected. The same again if it is called again. */
+void pair_set_chords(Pair *pair, const ContactScene *scene);
+/* Sets what is expected, with the curvatures of the assembly. moves: which sides take part in the step. */
+void pair_expect(Pair *pair, const ContactScene *scene, Nodes step, const bool moves[2]);
+/* How far a step parts a contact's points along the normal. */
+double contact_apart(const Pair *pair, const ContactScene *scene, const Contact *contact, Nodes step,
+                     const bool moves[2]);
+/* Sets the chords, then computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into
+ * pair_moment_sums for stiff sides and into pair_springs for soft ones. Inputs are the contacts of the last pair_eval and the friction
  * forces of pair_list_friction or pair_friction_advance after it. */
 void pair_assemble(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 

@@ -4,8 +4,26 @@
 #define ABD_CONTACT_TERM_H
 
 #include "contact/item.h"
+#include "kernel/barrier.h"
 #include "kernel/constant.h"
 #include "kernel/friction.h"
+
+/* The force of a contact that presses, before stiffness over range. */
+KERNEL double contact_push(const Contact *c) { return c->weight > 0 ? -c->weight * c->slope : 0; }
+
+/* By which factor the forces of a pair's contacts are expected to change; 1 if that is not known (expected < 0). */
+KERNEL double expected_ratio(double expected, double now) {
+  if (!(expected >= 0 && now > 0)) return 1;
+  double ratio = expected < EXPECT_MOST * now ? expected / now : EXPECT_MOST;
+  return fabs(ratio - 1) < EXPECT_NEAR ? 1 : ratio;
+}
+
+/* The curvature of a barrier whose force is expected to change by the ratio. */
+KERNEL double barrier_expected(double y, double ratio) {
+  double b, d1, d2;
+  barrier_jet(y, &b, &d1, &d2);
+  return ratio == 1 ? d2 : barrier_chord(y, d1, ratio);
+}
 
 /* A spring's force on a, and its stiffness times a factor. */
 typedef struct Term {

@@ -162,8 +162,7 @@ static void approach_pair(void *context, int k) {
   p->approach = pair_approach(p, &cpu->scene, cpu->work.q, cpu->work.target);
 }
 
-/* The strongest impact of the chunk [J times dt^2], the largest excess. */
-static void impact_chunk(void *context, int c) {
+static void excess_chunk(void *context, int c) {
   Cpu *cpu = context;
   Chunk chunk = cpu->island_pairs.chunk[c];
   Partial *out = &cpu->partial[c];
@@ -172,18 +171,16 @@ static void impact_chunk(void *context, int c) {
     const Pair *p = pairs_at(&cpu->pairs, cpu->island_pairs.item[e]);
     note_excess(&cpu->work, p, p->a, p->b, out);
     note_excess(&cpu->work, p, p->b, p->a, out);
-    if (p->approach > 0) out->extreme = most(out->extreme, pair_mass(cpu->model, p) * p->approach * p->approach);
   }
 }
 
-static bool find_impacts(Cpu *cpu) {
+static bool find_approaches(Cpu *cpu) {
   Segments *items = &cpu->island_pairs;
   if (!reserve_partials(cpu, items->chunk_count)) return false;
-  segments_for(items, cpu->threads, 16, approach_pair, impact_chunk, cpu);
+  segments_for(items, cpu->threads, 16, approach_pair, excess_chunk, cpu);
   for (int c = 0; c < items->chunk_count; c++) {
     Island *g = &cpu->islands->island[items->chunk[c].segment];
     const Partial *p = &cpu->partial[c];
-    g->impact = most(g->impact, p->extreme);
     if (p->sum[0] > g->excess) g->excess = p->sum[0], g->excess_body = p->item;
   }
   return true;
@@ -200,9 +197,9 @@ static void find_turns(Cpu *cpu) {
 }
 
 static void force_task(Cpu *cpu, int k, Pair *p) {
+  (void)k;
   const Work *w = &cpu->work;
-  double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
-  pair_set_stiffness(p, &cpu->scene, w->h2, w->state, impact);
+  pair_set_stiffness(p, &cpu->scene, w->h2, w->state);
   if (pair_rubs(p) && !pair_renew_friction(p, &cpu->scene, w->state, w->q.body, true)) p->failed = true;
 }
 
@@ -252,9 +249,9 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   outcome = trial_since(cpu, ABD_STAGE_DISTANCES, t1);
   if (!stage_failed(outcome)) outcome = fetch_contacts(cpu);
   if (stage_failed(outcome)) return outcome;
-  bool found = find_impacts(cpu);
+  bool found = find_approaches(cpu);
   find_turns(cpu);
-  outcome = share_islands(cpu, SHARE_IMPACT, stage_from(found));
+  outcome = share_islands(cpu, SHARE_EXCESS, stage_from(found));
   if (!stage_failed(outcome)) outcome = for_pairs(cpu, force_task);
   if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
   return outcome;

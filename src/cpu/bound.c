@@ -79,8 +79,7 @@ static void join_task(void *context, int k) {
   pair_begin(p, &cpu->scene, w->q.body, w->target.body);
   pair_eval(p, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b]);
   p->approach = pair_approach(p, &cpu->scene, w->q, w->target);
-  double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
-  pair_set_stiffness(p, &cpu->scene, w->h2, w->state, impact);
+  pair_set_stiffness(p, &cpu->scene, w->h2, w->state);
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 

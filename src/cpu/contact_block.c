@@ -76,9 +76,15 @@ void assemble_couple(Cpu *cpu, int k, Pair *p) {
   cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
 }
 
+/* After a whole step the barriers' own curvatures converge best. */
+void expect_nothing(const Cpu *cpu, int k, Pair *p) {
+  if (cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].steady > 0) p->expected = -1;
+}
+
 void assemble_task(Cpu *cpu, int k, Pair *p) {
   cpu->pair_acts[k] = pair_has_terms(p);
   assemble_couple(cpu, k, p);
+  if (cpu->pair_acts[k]) expect_nothing(cpu, k, p);
   pair_assemble(p, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b]);
 }
 

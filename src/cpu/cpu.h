@@ -220,6 +220,9 @@ bool loads_follow(const Cpu *cpu);
 bool pair_follows(const Cpu *cpu, int k, const Pair *pair); /* those of pair k */
 PairTask loads_list_task;
 Outcome loads_list(Cpu *cpu);
+/* Before the contacts of pair k are assembled: forgets what is expected, if its island's last step was whole. */
+void expect_nothing(const Cpu *cpu, int k, Pair *pair);
+Outcome forces_expect(Cpu *cpu); /* before loads_predict: the forces of contacts after Newton's step */
 Outcome loads_predict(Cpu *cpu);
 /* Runs item for each listed pair, which stores two sums of its own in its part (a change and a load), and adds those of
  * each listed chunk. False if memory is out. */

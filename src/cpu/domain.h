@@ -17,7 +17,7 @@ struct Cluster;
 
 /* Which results of the selected islands are joined. */
 typedef enum Sharing {
-  SHARE_IMPACT = 0,
+  SHARE_EXCESS = 0,
   SHARE_ACTIVE,
   SHARE_RESIDUAL,
   SHARE_SLOPE,

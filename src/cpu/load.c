@@ -40,6 +40,37 @@ Outcome loads_list(Cpu *cpu) {
 
 /* ---- after the solve ---- */
 
+/* The step of all bodies, of those of other processes too, is in the directions meanwhile: it is not aimed yet. */
+static void step_task(void *context, int k) {
+  Cpu *cpu = context;
+  int body = cpu->active[k];
+  node_put(cpu->model, cpu->work.direction, body, node_vector(cpu->model, cpu->work.newton, body));
+}
+
+static void exchange_steps(Cpu *cpu) {
+  if (!cpu->domain) return;
+  parallel_for(cpu->threads, cpu->active_count, 64, step_task, cpu);
+  cpu->domain->halo_directions(cpu->domain->self, cpu);
+}
+
+static Nodes steps_of(const Cpu *cpu) { return cpu->domain ? cpu->work.direction : cpu->work.newton; }
+
+static bool has_contacts(const Cpu *cpu, int k) {
+  const Accelerator *other = cpu->accelerator;
+  return !other || !other->has_contacts || other->has_contacts(cpu, k);
+}
+
+static void expect_task(Cpu *cpu, int k, Pair *p) {
+  const bool moves[2] = {takes_part(cpu, p->a), takes_part(cpu, p->b)};
+  if (has_contacts(cpu, k)) pair_expect(p, &cpu->scene, steps_of(cpu), moves);
+}
+
+Outcome forces_expect(Cpu *cpu) {
+  if (solved_elsewhere(cpu)) return stage_done();
+  exchange_steps(cpu);
+  return for_pairs(cpu, expect_task);
+}
+
 /* What pair k adds to its chunk. On another machine its loads have been moved already. Steps of bodies of other
  * processes are known as directions alone. */
 static void predict_item(void *context, int k) {
@@ -49,7 +80,11 @@ static void predict_item(void *context, int k) {
   if (solved_elsewhere(cpu)) return;
   if (p->friction.count > 0 && pair_follows(cpu, k, p)) {
     const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
-    own = pair_predict_loads(p, &cpu->scene, cpu->domain ? cpu->work.direction : cpu->work.newton, g->weight);
+    if (!has_contacts(cpu, k)) { /* of copies, as their owner has them */
+      expect_nothing(cpu, k, p);
+      pair_set_chords(p, &cpu->scene);
+    }
+    own = pair_predict_loads(p, &cpu->scene, steps_of(cpu), g->weight);
     pair_assemble_change(p, &cpu->scene);
     if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
   }
@@ -80,19 +115,6 @@ void add_load_sums(const Cpu *cpu, int chunk, Island *g) {
   g->load_square += cpu->partial[chunk].sum[3];
 }
 
-/* The step of all bodies, of those of other processes too, is in the directions meanwhile: it is not aimed yet. */
-static void step_task(void *context, int k) {
-  Cpu *cpu = context;
-  int body = cpu->active[k];
-  node_put(cpu->model, cpu->work.direction, body, node_vector(cpu->model, cpu->work.newton, body));
-}
-
-static void exchange_steps(Cpu *cpu) {
-  if (!cpu->domain) return;
-  parallel_for(cpu->threads, cpu->active_count, 64, step_task, cpu);
-  cpu->domain->halo_directions(cpu->domain->self, cpu);
-}
-
 static Outcome predict_loads(Cpu *cpu) {
   const Segments *items = &cpu->island_pairs;
   Islands *s = cpu->islands;
@@ -100,7 +122,6 @@ static Outcome predict_loads(Cpu *cpu) {
     Island *g = island_listed(s, e);
     if (g->selected) g->load_change = g->load = g->load_error = g->load_product = g->load_square = 0;
   }
-  exchange_steps(cpu);
   cpu->failed = -1;
   bool done = sum_loads(cpu, predict_item) && pairs_settle(&cpu->pairs) && cpu->failed < 0;
   for (int e = 0; done && e < items->listed_count; e++) {

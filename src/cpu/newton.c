@@ -484,6 +484,7 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   if (again && make_convex(cpu)) outcome = solve_once(cpu, raised);
   if (!stage_failed(outcome) && foresee_joints(cpu)) outcome = solve_once(cpu, raised);
   if (!stage_failed(outcome)) find_end_slopes(cpu);
+  if (!stage_failed(outcome)) outcome = forces_expect(cpu);
   if (!stage_failed(outcome) && cpu->follows) outcome = loads_predict(cpu);
   if (!stage_failed(outcome)) outcome = find_residuals(cpu);
   outcome = share_islands(cpu, SHARE_RESIDUAL, outcome);

@@ -475,9 +475,9 @@ KERNEL void pack_item(const PackArrays *s, int item) {
 
 typedef struct MomentTask {
   int a, b, mesh_a, mesh_b;
-  int first, count; /* contacts of the index */
-  int points;       /* slot of the friction points, -1 if there are none */
-  double stiffness;
+  int first, count;             /* contacts of the index */
+  int points;                   /* slot of the friction points, -1 if there are none */
+  double stiffness, expected;   /* of the Pair */
   double weight;                /* by which the loads follow the normal forces; 0 = they do not */
   double factor[FRICTION_WAYS]; /* load over the normal force */
 } MomentTask;
@@ -491,7 +491,7 @@ typedef struct MomentArrays {
   const MomentTask *task;
   const SideShape *shape;
   const Affine *pose;
-  const Contact *contact;
+  Contact *contact;
   const int *index;
   const PointRange *points;
   const FrictionPoint *friction;
@@ -573,6 +573,18 @@ KERNEL void moments_gather(const double *spring, int count, int sums, int lane, 
   lane_sync();
 }
 
+/* As pair_set_chords. */
+KERNEL void moment_chords(const MomentArrays *s, const MomentTask *k, int lane) {
+  double now = 0;
+  for (int i = lane; i < k->count; i += LANES) now += contact_push(&s->contact[s->index[k->first + i]]);
+  double ratio = expected_ratio(k->expected, k->stiffness / s->range * lane_sum(now));
+  for (int i = lane; i < k->count; i += LANES) {
+    Contact *c = &s->contact[s->index[k->first + i]];
+    c->curvature = barrier_expected(c->gap / s->range, ratio);
+  }
+  lane_sync();
+}
+
 /* The relief of a pair's contacts; false if no weight is negative. */
 KERNEL bool moment_relief(const MomentArrays *s, const MomentTask *k, int lane, Relief *relief) {
   bool negative = false;
@@ -601,6 +613,7 @@ KERNEL bool moment_relief(const MomentArrays *s, const MomentTask *k, int lane, 
 KERNEL void moment_task(const MomentArrays *s, int task, int lane, double *scratch) {
   const MomentTask *k = &s->task[task];
   Relief relief;
+  moment_chords(s, k, lane);
   bool relieved = moment_relief(s, k, lane, &relief);
   double sum[(MOMENT_SUMS + LANES - 1) / LANES], *own = scratch + SPRING_NUMBERS * lane;
   PointRange points = points_of(s->points, k->points);

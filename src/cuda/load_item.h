@@ -227,6 +227,7 @@ typedef struct PredictArrays {
   const PointRange *points;
   FrictionPoint *friction;
   const Affine *step; /* by row */
+  double *expected;   /* by task: the sum of its contacts' forces after the step */
   double *change;     /* MOMENT_AA by task: gradients of a and b by the change of the loads */
   LoadResult *result; /* by task */
   double range, eps;
@@ -236,17 +237,29 @@ KERNEL Vec3 step_way(const PredictArrays *s, int row, Vec3 rest) {
   return row < 0 ? vec3(0, 0, 0) : affine_point(&s->step[row], rest);
 }
 
-KERNEL double predict_force(const PredictArrays *s, const MomentTask *k, const FrictionPoint *f) {
-  const Contact *c = &s->contact[s->index[k->first + f->contact]];
+/* The force of contact i of a task after the step. */
+KERNEL double predict_force(const PredictArrays *s, const MomentTask *k, int i) {
+  const Contact *c = &s->contact[s->index[k->first + i]];
   double apart = dot(c->normal, sub(step_way(s, s->row[k->a], c->ya), step_way(s, s->row[k->b], c->yb)));
   return contact_force_ahead(c, k->stiffness, s->range, apart);
+}
+
+/* As pair_expect. */
+KERNEL void expect_task(const PredictArrays *s, int task, int lane, double *scratch) {
+  const MomentTask *k = &s->task[task];
+  double sum = 0;
+  (void)scratch;
+  for (int i = lane; i < k->count; i += LANES)
+    if (s->contact[s->index[k->first + i]].weight > 0) sum += predict_force(s, k, i);
+  sum = lane_sum(sum);
+  if (lane == 0) s->expected[task] = k->count ? sum : k->expected;
 }
 
 /* Moves the loads. */
 KERNEL void predict_loads(const PredictArrays *s, const MomentTask *k, PointRange points, int lane, LoadResult *out) {
   FrictionPoint *f = s->friction + points.first;
   for (int i = lane; i < points.count; i += LANES) {
-    double ahead = points.part * k->factor[friction_way(&f[i])] * predict_force(s, k, &f[i]);
+    double ahead = points.part * k->factor[friction_way(&f[i])] * predict_force(s, k, f[i].contact);
     point_move_load(&f[i], ahead, k->weight, &out->sum);
     out->energy += f[i].load * friction_f0(norm(f[i].displacement), s->eps);
   }
@@ -314,6 +327,7 @@ extern "C" {
 bool list_pass_launch(int tasks, const ListArrays *arrays);
 bool list_launch(int chunks, const ListArrays *arrays);
 bool list_gather_launch(int tasks, const ListArrays *arrays);
+bool expect_launch(int tasks, const PredictArrays *arrays);
 bool predict_launch(int tasks, const PredictArrays *arrays);
 bool compare_launch(int tasks, const CompareArrays *arrays);
 #ifdef __cplusplus
@@ -325,6 +339,7 @@ bool compare_launch(int tasks, const CompareArrays *arrays);
   LAUNCH_LANES(list_pass, ListArrays, list_pass)                                                                       \
   LAUNCH_CHUNKS(list, ListArrays, list_contact)                                                                        \
   LAUNCH_LANES(list_gather, ListArrays, list_gather)                                                                   \
+  LAUNCH_LANES(expect, PredictArrays, expect_task)                                                                     \
   LAUNCH_LANES(predict, PredictArrays, predict_task)                                                                   \
   LAUNCH_LANES(compare, CompareArrays, compare_task)
 

@@ -28,8 +28,8 @@ typedef struct Setup {
   size_t block_chunk, chunk_row, chunk_component, component_chunk, strip, first_strip;
   size_t own, row; /* OwnTask by row; rows by body */
   bool follows;    /* loads follow the normal forces: points are renewed, the step is corrected */
-  size_t step, gradient, status, strength; /* places in the solution; status: of both solves */
-  size_t change, correction, loads;        /* the same of the correction; loads: LoadResult by task */
+  size_t step, gradient, status, strength, expected; /* places in the solution; status: of both solves */
+  size_t change, correction, loads;                  /* the same of the correction; loads: LoadResult by task */
 } Setup;
 
 static int *ints(const Setup *s, size_t at) { return packet_here(&s->c->packet, at); }
@@ -58,7 +58,8 @@ static bool list_tasks(Setup *s) {
 static void task_item(void *context, int t) {
   const Setup *s = context;
   int k = s->c->task_of.list[t].pair;
-  const Pair *p = pairs_at(&s->cpu->pairs, k);
+  Pair *p = pairs_at(&s->cpu->pairs, k);
+  expect_nothing(s->cpu, k, p);
   const Record *r = &s->c->record[p->slot];
   const Body *body = s->c->model->body;
   MomentTask *task = (MomentTask *)packet_here(&s->c->terms, s->task) + t;
@@ -70,7 +71,8 @@ static void task_item(void *context, int t) {
                        .first = r->contact_first,
                        .count = r->acting,
                        .points = cuda_points(s->c, p),
-                       .stiffness = p->stiffness};
+                       .stiffness = p->stiffness,
+                       .expected = p->expected};
   if (!s->follows || !pair_follows(s->cpu, k, p)) return;
   task->weight = s->cpu->islands->island[islands_of_pair(s->cpu->islands, s->cpu->pairs.body[k])].weight;
   pair_load_factors(p, s->c->model, task->factor);
@@ -200,6 +202,7 @@ static bool open_packet(Setup *s) {
   s->gradient = packet_add(out, rows * sizeof(Affine));
   s->status = packet_add(out, 2 * sizeof(PcgStatus));
   s->strength = packet_add(out, tasks * sizeof(float));
+  s->expected = packet_add(out, tasks * sizeof(double));
   s->change = packet_add(out, s->follows ? rows * sizeof(Affine) : 0);
   s->correction = packet_add(out, s->follows ? rows * sizeof(Affine) : 0);
   s->loads = packet_add(out, s->follows ? tasks * sizeof(LoadResult) : 0);
@@ -370,21 +373,33 @@ static bool solve(const Setup *s) {
                    solution(s, s->status));
 }
 
-/* The loads that the step leads to, and one more solve for the change of the gradient. */
-static bool correct(const Setup *s) {
+static PredictArrays predict_arrays(const Setup *s) {
   Cuda *c = s->c;
-  const Packet *p = &c->packet;
-  PredictArrays loads = {packet_there(&c->terms, s->task),
-                         packet_there(p, s->row),
+  return (PredictArrays){packet_there(&c->terms, s->task),
+                         packet_there(&c->packet, s->row),
                          c->contact.at,
                          c->index.at,
                          c->points.there.at,
                          c->friction.there.at,
                          solution(s, s->step),
+                         solution(s, s->expected),
                          c->change.at,
                          solution(s, s->loads),
                          s->cpu->scene.range,
                          s->cpu->scene.friction_eps};
+}
+
+/* The forces that the step leads to. */
+static bool expect(const Setup *s) {
+  PredictArrays forces = predict_arrays(s);
+  return expect_launch(s->tasks, &forces);
+}
+
+/* The loads that the step leads to, and one more solve for the change of the gradient. */
+static bool correct(const Setup *s) {
+  Cuda *c = s->c;
+  const Packet *p = &c->packet;
+  PredictArrays loads = predict_arrays(s);
   GradientArrays change = {c->change.at,
                            MOMENT_AA,
                            NULL,
@@ -406,7 +421,7 @@ static bool launch(const Setup *s) {
       !device_reserve(&c->value, (size_t)s->entries * 144 * number) ||
       !device_reserve(&c->change, s->follows ? tasks * MOMENT_AA * number : 0) || !packet_send(&c->packet))
     return false;
-  return solve(s) && (!s->follows || correct(s)) && packet_receive(&c->solution, &c->arrival) &&
+  return solve(s) && expect(s) && (!s->follows || correct(s)) && packet_receive(&c->solution, &c->arrival) &&
          device_arrive(&c->arrival);
 }
 
@@ -425,15 +440,16 @@ static void take_row(void *context, int row) {
   w->speed[body] = body_speed(w, body, &step);
 }
 
-static void take_strength(void *context, int t) {
+static void take_pair(void *context, int t) {
   const Setup *s = context;
-  int slot = s->cpu->pairs.slot[s->c->task_of.list[t].pair];
+  int k = s->c->task_of.list[t].pair, slot = s->cpu->pairs.slot[k];
+  pairs_at(&s->cpu->pairs, k)->expected = ((const double *)packet_here(&s->c->solution, s->expected))[t];
   s->c->last[slot] = ((const float *)packet_here(&s->c->solution, s->strength))[t];
 }
 
 static void take_solution(Setup *s) {
   memset(s->c->last, 0, (size_t)s->cpu->pairs.slot_count * sizeof(float)); /* of pairs that do not act any more */
-  parallel_both(s->cpu->threads, s->rows, s->tasks, 64, take_row, take_strength, s);
+  parallel_both(s->cpu->threads, s->rows, s->tasks, 64, take_row, take_pair, s);
 }
 
 static Outcome take_status(const Setup *s, bool again, bool *raised) {

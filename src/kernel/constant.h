@@ -25,24 +25,26 @@
 #define BARRIER_INERTIAS 40.0
 /* [weights at -b' = 1] A body rests near the edge of the range. test_constant_barrier */
 #define BARRIER_WEIGHTS 30.0
-/* [m way^2] A contact absorbs the impact of its own pair. test_constant_barrier */
-#define BARRIER_IMPACT 0.05
-/* [largest m way^2] An impact elsewhere in the island may reach it. test_constant_barrier */
-#define BARRIER_ISLAND_IMPACT 2e-5
+/* [m way r] A contact carries the impact of its own pair near half the range. test_constant_barrier */
+#define BARRIER_IMPACT 1.0
 /* [motion] The way of a pair that does not touch yet, with some excess. test_constant_barrier */
 #define APPROACH_MOTION 1.1
+/* [times] A contact's force is expected to grow by no more within an iteration. test_constant_barrier */
+#define EXPECT_MOST 1e3
+/* [force] Forces that are expected to change by less have the curvature of the barrier itself. Cost alone */
+#define EXPECT_NEAR 0.01
 /* [y] A barrier pressed below is too soft for its load. test_constant_barrier */
 #define BARRIER_TIGHT 0.1
 /* [times] A pair that is tight when a step begins becomes so much stiffer. test_constant_barrier */
 #define STIFFEN_STEP 2.0
-/* [y] A barrier with a larger gap is stiffer than it need be. test_constant_barrier */
+/* [y] A barrier with a larger gap is stiffer than its load needs. test_constant_barrier */
 #define RELAX_ABOVE 0.5
-/* [times] Its stiffness then falls to this in each step. test_constant_barrier */
-#define RELAX_STEP 0.9
+/* [times] Its stiffness falls by no more in a step. test_constant_barrier */
+#define RELAX_STEP 0.25
 /* [gap before] A tight gap that shrinks to this is stiffened within the step. test_constant_barrier */
 #define GUARD_SHRINK 0.5
 /* [times] The first step of an impact cannot wait for many doublings. test_constant_barrier */
-#define GUARD_STEP 16.0
+#define GUARD_STEP 8.0
 /* [times] A barrier far stiffer than all else would hide other energies. test_constant_joint */
 #define STIFFENING_MAX 1e6
 /* [room between two stops] Half of the room stays free of both barriers. test_constant_joint */
@@ -129,6 +131,8 @@
 #define STEP_GAIN 0.1
 /* [slope of the straight step] A bent step with less is halved. No effect found */
 #define STEP_DOWNHILL 0.3
+/* [times] A corrected step that is so much steeper than Newton's has lost its way. No effect found */
+#define STEP_STEEP 1e4
 /* [bound] A shorter step bends differently and needs room. test_constant_count */
 #define STEP_CUT 0.9
 /* [cuts] Then the straight part up to the bound is taken, which is always safe. No effect found */

@@ -118,7 +118,7 @@ static Reader reader(void) { return (Reader){.rank = -1}; }
 
 typedef struct EvalRecord {
   int k, contacts, acting;
-  double barrier, energy, noise, min_gap, min_distance;
+  double barrier, energy, noise, min_gap, min_distance, expected;
 } EvalRecord;
 
 /* Whether it differs from a pair without contacts and friction. */
@@ -133,7 +133,8 @@ static bool put_evals(Shared *s) {
   for (int k = 0; k < cpu->pairs.count; k++) {
     if (is_soft(cpu, k) || !owns_pair(s, k) || !pair_selected(cpu, k)) continue;
     const Pair *p = pairs_at(&cpu->pairs, k);
-    EvalRecord r = {k, p->contact.count, p->acting, p->barrier, p->energy_trial, p->noise, p->min_gap, p->min_distance};
+    EvalRecord r = {k,        p->contact.count, p->acting,       p->barrier, p->energy_trial,
+                    p->noise, p->min_gap,       p->min_distance, p->expected};
     if (says_more(&r) && !put(s, &r, sizeof r)) return false;
   }
   return true;
@@ -145,12 +146,13 @@ static bool set_eval(Cpu *cpu, const EvalRecord *r) {
   p->min_gap = r->min_gap, p->min_distance = r->min_distance;
   p->contact.count = 0;
   p->acting = r->acting;
+  p->expected = r->expected;
   return !r->contacts || pool_extend(&cpu->pairs.store.contact, &p->contact, r->contacts);
 }
 
 static bool take_evals(Shared *s) {
   Cpu *cpu = s->cpu;
-  EvalRecord r = {.min_gap = INFINITY, .min_distance = INFINITY};
+  EvalRecord r = {.min_gap = INFINITY, .min_distance = INFINITY, .expected = -1};
   bool good = true;
   for (r.k = 0; r.k < cpu->pairs.count; r.k++) {
     if (is_soft(cpu, r.k) || !pair_selected(cpu, r.k)) continue;
@@ -448,6 +450,7 @@ static const Accelerator mpi_accelerator = {.destroy = mpi_free,
                                             .cover = mpi_cover,
                                             .advance = mpi_advance,
                                             .moments = mpi_moments,
+                                            .has_contacts = evaluates,
                                             .fetch = mpi_fetch,
                                             .finish = mpi_finish,
                                             .friction_changed = mpi_friction_changed};

@@ -95,7 +95,7 @@ bool part_carry(void *self, Islands *islands, int old_count) {
 typedef struct IslandRecord {
   int root, count;
   int most_body, least_body[2], any;
-  double sum[4], most, other, least;
+  double sum[4], most, least;
 } IslandRecord;
 
 /* The record with no effect on a sum. */
@@ -108,7 +108,6 @@ static void add_record(IslandRecord *r, const IslandRecord *p) {
   r->any |= p->any;
   for (int i = 0; i < 4; i++) r->sum[i] += p->sum[i];
   if (!(p->most <= r->most)) r->most = p->most, r->most_body = p->most_body;
-  r->other = most(r->other, p->other);
   if (p->least < r->least) r->least = p->least, memcpy(r->least_body, p->least_body, sizeof r->least_body);
 }
 
@@ -120,8 +119,7 @@ static void move_fields(Island *g, IslandRecord *r, int what, bool to) {
     else g->field = r->entry;                                                                                          \
   } while (0)
   switch (what) {
-    case SHARE_IMPACT:
-      MOVE(impact, other);
+    case SHARE_EXCESS:
       MOVE(excess, most);
       MOVE(excess_body, most_body);
       break;

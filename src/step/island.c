@@ -136,7 +136,6 @@ static void merge_island(Island *to, const Island *from) {
   to->damping = most(to->damping, from->damping);
   if (from->convex > to->convex) to->convex = from->convex;
   to->taut |= from->taut;
-  to->impact = most(to->impact, from->impact);
   if (from->lags < to->lags) to->lags = from->lags;
   if (from->disagreed < to->disagreed) to->disagreed = from->disagreed;
   to->disagreed_at = to->iterations > from->iterations ? to->iterations : from->iterations;

@@ -39,7 +39,6 @@ typedef struct Island {
   bool compare;
 
   /* Results, set by the stages. */
-  double impact;        /* begin: [J times dt^2] the strongest expected in it */
   double excess;        /* begin: motion of a body with others in reach, relative to what a step allows; the largest */
   int excess_body;      /* begin: that body */
   int active_count;     /* newton: bodies in the active set */

@@ -126,9 +126,9 @@ void joint_begin(Work *work, int joint) {
   double y = stop_gap(work, joint, work->q.body, t->position);
   t->fresh = true;
   t->ahead = joint_coordinate_in(m, work->state, joint, work->target.body).value;
-  double approach = joint_reach(j) * (t->ahead - t->position);
+  double approach = fabs(joint_reach(j) * (t->ahead - t->position));
   t->stiffening = law_stiffening(s->stiffening, y);
-  t->stop = t->stiffening * law_stiffness(m, work->h2, j->mass, approach, 0);
+  t->stop = t->stiffening * law_stiffness(m, work->h2, j->mass, approach);
   t->gap = y;
 }
 

@@ -133,8 +133,9 @@ static void judge_residuals(Step *s) {
   }
 }
 
-/* Retraction bends the step by a term quadratic in the fraction. If the retracted step is hardly downhill, a shorter
- * one is: the fraction is halved until it is. */
+/* Retraction bends the step by a term quadratic in the fraction, and so do corrections for joints and contacts. If the
+ * step is then hardly downhill, or steeper than Newton's, a shorter one is not: the fraction is halved until it
+ * is. */
 static Outcome aim(Step *s, Backend b) {
   select_islands(s, is_searching);
   for (bool again = true; again;) {
@@ -143,8 +144,9 @@ static Outcome aim(Step *s, Backend b) {
     for (int e = 0; e < s->islands.listed_count; e++) {
       Island *g = island_listed(&s->islands, e);
       if (!g->selected) continue;
-      bool uphill = g->slope > STEP_DOWNHILL * g->fraction * g->newton_slope;
-      g->selected = uphill && !g->last && g->fraction > STEP_LEAST;
+      double straight = g->fraction * g->newton_slope;
+      bool bent = g->slope > STEP_DOWNHILL * straight || g->slope < STEP_STEEP * straight;
+      g->selected = bent && !g->last && g->fraction > STEP_LEAST;
       if (g->selected) g->fraction *= 0.5;
       again |= g->selected;
     }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "contact/point.h"
 #include "lab.h"
 
 /* An impulse n - mu t on a rod's end at r stops the end: n . K (n - mu t) J = -n . v, K = 1/m - [r] I^-1 [r]. Friction
@@ -117,8 +118,25 @@ static void test_lifted(void **state) {
   lab_close(&lab);
 }
 
+/* A load that creeps to a smaller one goes beyond it, but stays positive: a negative one pulls, and its matrix is
+ * indefinite. A load moves no farther than its aim unless it creeps, and not beyond twice itself. */
+static void test_creeping(void **state) {
+  (void)state;
+  LoadChange sum = {0, 0, 0, 0};
+  FrictionPoint down = {.load = 10, .miss = -1}, up = {.load = 10, .miss = 1}, other = {.load = 10, .miss = 1};
+  FrictionPoint gone = {.load = 10, .miss = -10};
+  point_move_load(&down, 9, 16, &sum);
+  point_move_load(&up, 11, 16, &sum);
+  point_move_load(&other, 9, 16, &sum);
+  point_move_load(&gone, 0, 16, &sum);
+  assert_float_equal(down.load, 5, 1e-12); /* not 10 - 16 */
+  assert_float_equal(up.load, 20, 1e-12);
+  assert_float_equal(other.load, 9, 1e-12);
+  assert_true(gone.load == 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rod), cmocka_unit_test(test_heap),
-                                     cmocka_unit_test(test_lifted)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rod), cmocka_unit_test(test_creeping),
+                                     cmocka_unit_test(test_heap), cmocka_unit_test(test_lifted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

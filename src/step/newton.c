@@ -358,6 +358,7 @@ static Outcome conclude(Step *s, Backend b) {
     if (g->stiffen) forget_steps(g);
     if (!g->renew) continue;
     if (g->changed) forget_smallest(g);
+    if (g->changed && g->disagreed > 0) g->disagreed_at = g->iterations; /* the joints take these iterations */
     if (g->disagrees) follow_again(g);
     else if (!g->changed) g->progress = ISLAND_DONE;
   }

@@ -305,6 +305,47 @@ static void springs(const Pair *p, const ContactScene *scene, const Affine q[2],
   }
 }
 
+/* ---- expected forces --------------------------------------------------------------------------------------------- */
+
+/* Forces that are not known leave the curvature of the barrier, and setting it again changes nothing. A contact that is
+ * expected to push s times as much has a chord: a step along its normal to where the barrier has that force leads to it
+ * by the model's own equations, which pair_expect finds. A side that takes no part does not move. */
+static void test_expected_forces(void **state) {
+  Draw d = {9};
+  int tested = 0;
+  (void)state;
+  for (int k = 0; k < rounds(4000); k++) {
+    Pair p = draw_pair(&d, &cast.model);
+    Affine q[2], step[2 * KIND_COUNT] = {0};
+    ContactScene scene = scene_of(1e-2, 0);
+    if (draw_near(&d, &cast.model, &p, draw_decades(&d, -4, -2.05), 1e-3, q)) {
+      pair_eval(&p, &scene, &q[0], &q[1]);
+      Contact *c = pair_contacts(&p, &scene);
+      if (p.acting == 1 && c->weight > 0) {
+        const bool both[2] = {true, true}, none[2] = {false, false};
+        double y = c->gap / scene.range, now = contact_push(c) * p.stiffness / scene.range, s = draw_decades(&d, -2, 2);
+        pair_set_chords(&p, &scene);
+        assert_float_equal(c->curvature, barrier_d2(y), 1e-9 * barrier_d2(y));
+        p.expected = s * now;
+        pair_set_chords(&p, &scene);
+        pair_set_chords(&p, &scene);
+        double way = (barrier_gap(-s * barrier_d1(y)) - y) * scene.range;
+        step[p.a].n[0] = scale(0.25 * way, c->normal);
+        step[p.b].n[0] = scale(-0.75 * way, c->normal);
+        pair_expect(&p, &scene, (Nodes){step, NULL}, none);
+        assert_float_equal(p.expected, now, 1e-9 * now);
+        pair_expect(&p, &scene, (Nodes){step, NULL}, both);
+        if (fabs(s - 1) > 0.01 && fabs(p.expected / (s * now) - 1) > 1e-6)
+          fail_msg("y %g: %g times the force was expected, the step leads to %g times", y, s, p.expected / now);
+        tested++;
+      }
+    }
+    shelf_remove(&p);
+  }
+  print_message("%d contacts\n", tested);
+  assert_true(tested > rounds(4000) / 20);
+}
+
 static double largest(const double *x, int n) {
   double most = 0;
   for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
@@ -718,6 +759,7 @@ int main(void) {
       cmocka_unit_test(test_contacts_are_the_near_stencils),
       cmocka_unit_test(test_contacts_do_not_depend_on_the_list),
       cmocka_unit_test(test_gradient_of_barrier_and_friction),
+      cmocka_unit_test(test_expected_forces),
       cmocka_unit_test(test_turning_completes_the_hessian),
       cmocka_unit_test(test_rolling_and_spinning),
       cmocka_unit_test(test_gradient_of_nearly_parallel_edges),

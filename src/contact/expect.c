@@ -1,4 +1,4 @@
-/* Forces that Newton's step leads to, see contact/pair.h. Tested in tests/test_expect.c. */
+/* Forces that Newton's step leads to, see contact/pair.h. Tested in tests/test_contact.c. */
 #include "contact/law.h"
 #include "contact/point.h"
 #include "contact/term.h"

@@ -201,8 +201,8 @@ void pair_cover_windows(Pair *pair, const ContactScene *scene, const Affine q[2]
 /* Newton's linear model of a barrier knows its force at the accepted poses and not that at the end of the step. As soon
  * as a step has been solved for, its equations tell that force, and the next model has the slope of the chord to it
  * instead of the barrier's curvature: contacts that are too soft for their load do not let Newton's step through, and
- * deep ones open at once. (An interior-point method calls it primal-dual.) All contacts of a pair are expected to change
- * by one ratio. It is done while steps are cut, shortened or damped. */
+ * deep ones open at once. (An interior-point method calls it primal-dual.) All contacts of a pair are expected to
+ * change by one ratio. It is done while steps are cut, shortened or damped. */
 /* Sets the curvatures of the contacts by what is expected. The same again if it is called again. */
 void pair_set_chords(Pair *pair, const ContactScene *scene);
 /* Sets what is expected, with the curvatures of the assembly. moves: which sides take part in the step. */
@@ -211,8 +211,8 @@ void pair_expect(Pair *pair, const ContactScene *scene, Nodes step, const bool m
 double contact_apart(const Pair *pair, const ContactScene *scene, const Contact *contact, Nodes step,
                      const bool moves[2]);
 /* Sets the chords, then computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into
- * pair_moment_sums for stiff sides and into pair_springs for soft ones. Inputs are the contacts of the last pair_eval and the friction
- * forces of pair_list_friction or pair_friction_advance after it. */
+ * pair_moment_sums for stiff sides and into pair_springs for soft ones. Inputs are the contacts of the last pair_eval
+ * and the friction forces of pair_list_friction or pair_friction_advance after it. */
 void pair_assemble(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 
 /* Where friction starts from: poses of a and b at the start of the step and now, the pair's anchors. */

@@ -26,7 +26,8 @@ typedef struct Accelerator {
   /* Whether the contacts of pair k are here after its moments. NULL: those of all pairs are. */
   bool (*has_contacts)(const struct Cpu *cpu, int k);
   /* Gradient, matrix and Newton's step of the active set. If loads follow, it renews their friction points first, moves
-   * the loads and corrects the step. Sets what the pairs expect (pair_expect). NULL, or too few bodies: the CPU does it, after a fetch. */
+   * the loads and corrects the step. Sets what the pairs expect (pair_expect). NULL, or too few bodies: the CPU does
+   * it, after a fetch. */
   bool (*solves)(int bodies);
   Outcome (*newton)(void *self, struct Cpu *cpu, bool *raised);
   /* After newton, if loads follow: energies of the pairs, gradients; the changes of loads and their sums are the sums

@@ -32,9 +32,9 @@ KERNEL void barrier_jet(double y, double *b, double *d1, double *d2) {
   *d2 = x * (x - 4.0) - 2.0 * l;
 }
 
-/* The scaled gap at which the barrier pushes with -b'(y) = push. With u = y^-1/2, sqrt(push / 3) is u - 1 times a factor
- * that falls from 2 at the edge of the range to 3^-1/2 in its depth, so two steps of Newton's method from a first guess
- * give it to 1e-5 of y and of 1 - y. */
+/* The scaled gap at which the barrier pushes with -b'(y) = push. With u = y^-1/2, sqrt(push / 3) is u - 1 times a
+ * factor that falls from 2 at the edge of the range to 3^-1/2 in its depth, so two steps of Newton's method from a
+ * first guess give it to 1e-5 of y and of 1 - y. */
 KERNEL double barrier_gap(double push) {
   double s = most(sqrt(push / 3), 1e-8), u = 1 + s * (1 + 1.7320508075688772 * s) / (2 + s);
   for (int k = 0; k < 2; k++) {

@@ -141,7 +141,8 @@ static double learned(double stiffening, double y) {
 
 /* A scripted plate presses the cube to the ground, without gravity, and then rises again. The pair's stiffness doubles
  * if a step begins below a tenth of the range. If a step begins above half of the range, it falls to what carries the
- * same force at half of it, to a quarter at least. A plate farther than a tenth of the range from its target is reported. */
+ * same force at half of it, to a quarter at least. A plate farther than a tenth of the range from its target is
+ * reported. */
 static void test_stiffening(void **state) {
   (void)state;
   AbdWorldDef def = cube_world(range);

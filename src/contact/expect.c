@@ -24,7 +24,7 @@ void pair_set_chords(Pair *p, const ContactScene *scene) {
     Contact *c = &contact[first];
     double y[BATCH], curvature[BATCH];
     for (int k = 0; k < BATCH; k++) y[k] = k < count ? c[k].gap / scene->range : 0.5;
-    if (ratio == 1)
+    if (ratio == 1) /* a loop without the chord's logarithms */
       for (int k = 0; k < BATCH; k++) curvature[k] = barrier_expected(y[k], 1);
     else
       for (int k = 0; k < BATCH; k++) curvature[k] = barrier_expected(y[k], ratio);

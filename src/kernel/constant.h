@@ -29,7 +29,7 @@
 #define BARRIER_IMPACT 1.0
 /* [motion] The way of a pair that does not touch yet, with some excess. test_constant_barrier */
 #define APPROACH_MOTION 1.1
-/* [times] A contact's force is expected to grow by no more within an iteration. test_constant_barrier */
+/* [times] A contact's force is expected to grow by no more within an iteration. No effect found */
 #define EXPECT_MOST 1e3
 /* [force] Forces that are expected to change by less have the curvature of the barrier itself. Cost alone */
 #define EXPECT_NEAR 0.01
@@ -131,7 +131,7 @@
 #define STEP_GAIN 0.1
 /* [slope of the straight step] A bent step with less is halved. No effect found */
 #define STEP_DOWNHILL 0.3
-/* [times] A corrected step that is so much steeper than Newton's has lost its way. No effect found */
+/* [slope of the straight step] A bent step that is so much steeper is halved. No effect found */
 #define STEP_STEEP 1e4
 /* [bound] A shorter step bends differently and needs room. test_constant_count */
 #define STEP_CUT 0.9

@@ -133,9 +133,8 @@ static void judge_residuals(Step *s) {
   }
 }
 
-/* Retraction bends the step by a term quadratic in the fraction, and so do corrections for joints and contacts. If the
- * step is then hardly downhill, or steeper than Newton's, a shorter one is not: the fraction is halved until it
- * is. */
+/* Retraction bends the step by a term quadratic in the fraction, and so do corrections for joints and contacts. The
+ * fraction is halved while the bent step is hardly downhill, or thousands of times steeper than Newton's. */
 static Outcome aim(Step *s, Backend b) {
   select_islands(s, is_searching);
   for (bool again = true; again;) {

@@ -31,16 +31,24 @@ static void test_stiffness(void **state) {
   assert_true(law_stiffness(&heavy, h2, mass, 1e-9) == pressed);
 }
 
+static double stiffened(double factor, double before, double gap) {
+  return law_stiffening((Stiffening){factor, before}, gap).factor;
+}
+
 /* A tight gap doubles the stiffening up to the limit, a middle one keeps it. A wide one relaxes it to what carries the
- * same load at half the range, by a factor of four at most, down to 1. */
+ * same load at half the range, by a factor of four at most, down to 1. A tight gap that hardly changed when it was made
+ * stiffer keeps its factor; one that shrinks or opens doubles it. */
 static void test_stiffening(void **state) {
   (void)state;
-  assert_true(law_stiffening(4, 0.05) == 8);
-  assert_true(law_stiffening(4, 0.3) == 4);
-  assert_float_equal(law_stiffening(4, 0.6) * barrier_d1(0.5), 4 * barrier_d1(0.6), 1e-12);
-  assert_true(law_stiffening(4, 0.99) == 1 && law_stiffening(40, 0.99) == 10 && law_stiffening(40, 2) == 10);
-  assert_true(law_stiffening(1.05, 0.8) == 1);
-  assert_true(law_stiffening(2e6, 0.05) == 2e6);
+  assert_true(stiffened(4, 1, 0.05) == 8 && stiffened(4, 1, 0.3) == 4 && law_relaxed(4, 0.3) == 4);
+  assert_true(stiffened(4, 0.05, 0.055) == 4 && stiffened(4, 0.05, 0.045) == 4);
+  assert_true(stiffened(4, 0.05, 0.035) == 8 && stiffened(4, 0.05, 0.07) == 8);
+  Stiffening jammed = law_stiffening((Stiffening){1, 1}, 0.05), wide = law_stiffening(jammed, 0.2);
+  assert_true(jammed.gap == 0.05 && law_stiffening(jammed, 0.052).gap == 0.05 && wide.gap == 1 && wide.factor == 2);
+  assert_float_equal(law_relaxed(4, 0.6) * barrier_d1(0.5), 4 * barrier_d1(0.6), 1e-12);
+  assert_true(law_relaxed(4, 0.99) == 1 && law_relaxed(40, 0.99) == 10 && law_relaxed(40, 2) == 10);
+  assert_true(law_relaxed(1.05, 0.8) == 1);
+  assert_true(stiffened(2e6, 1, 0.05) == 2e6);
   assert_true(law_raise(1) > 1 && law_raise(2e6) == 1);
 }
 

@@ -270,7 +270,7 @@ static void test_heavy_on_light(void **state) {
   }
   double range = abd_world_settings(lab.world).contact.range, stiffening = 1;
   for (int k = 0; k < lab.world->state.memory_count; k++)
-    stiffening = most(stiffening, lab.world->state.memory[k].stiffening);
+    stiffening = most(stiffening, lab.world->state.memory[k].stiffening.factor);
   printf("  gap at rest %.3g of the range, barrier %g times as stiff\n", r.min_distance / range, stiffening);
   assert_true(stiffening > 2);
   assert_true(r.min_distance > 0.05 * range);

@@ -13,10 +13,18 @@ double law_stiffness(const Model *m, double h2, double mass, double approach) {
   return most(rest, BARRIER_IMPACT * mass * approach * r);
 }
 
-double law_stiffening(double before, double gap) {
-  if (gap < BARRIER_TIGHT && before < STIFFENING_MAX) before *= STIFFEN_STEP;
-  if (!(gap > RELAX_ABOVE)) return before;
-  return most(1, before * most(RELAX_STEP, barrier_d1(gap) / barrier_d1(RELAX_ABOVE)));
+/* The load of bodies that jam grows with the stiffness, and their gap stays. If it doubled until the gap is wide, they
+ * would be strained with energy that nothing gave. */
+Stiffening law_stiffening(Stiffening before, double gap) {
+  bool tight = gap<BARRIER_TIGHT, same = gap> STIFFEN_SAME * before.gap && STIFFEN_SAME * gap < before.gap;
+  if (!tight) return (Stiffening){before.factor, 1};
+  if (same) return before;
+  return (Stiffening){before.factor < STIFFENING_MAX ? STIFFEN_STEP * before.factor : before.factor, gap};
+}
+
+double law_relaxed(double factor, double gap) {
+  if (!(gap > RELAX_ABOVE)) return factor;
+  return most(1, factor * most(RELAX_STEP, barrier_d1(gap) / barrier_d1(RELAX_ABOVE)));
 }
 
 double law_raise(double stiffening) { return stiffening > STIFFENING_MAX ? 1 : GUARD_STEP; }
@@ -117,7 +125,7 @@ const PairMemory *pair_memory(const State *state, int a, int b) {
 void pair_set_stiffness(Pair *p, const ContactScene *scene, double h2, const State *state) {
   const Model *m = scene->model;
   const PairMemory *memory = pair_memory(state, p->a, p->b);
-  p->stiffening = law_stiffening(memory ? memory->stiffening : 1, p->min_gap / scene->range);
+  p->stiffening = law_relaxed(memory ? memory->stiffening.factor : 1, p->min_gap / scene->range);
   p->stiffness = m->def.contact.stiffness * p->stiffening * law_stiffness(m, h2, pair_mass(m, p), p->approach);
   p->energy = p->barrier *= p->stiffness;
 }
@@ -147,7 +155,15 @@ bool pair_renew_friction(Pair *p, const ContactScene *scene, const State *state,
 
 int pair_anchor_count(const Pair *p, const Model *m) { return m->def.contact.friction_anchors ? p->friction.count : 0; }
 
-bool pair_remembers(const Pair *p, const Model *m) { return pair_anchor_count(p, m) > 0 || p->stiffening > 1; }
+bool pair_remembers(const Pair *p, const Model *m) {
+  return pair_anchor_count(p, m) > 0 || p->stiffening > 1 || p->min_gap < BARRIER_TIGHT * m->def.contact.range;
+}
+
+Stiffening pair_stiffening(const Pair *p, const ContactScene *scene, const State *state) {
+  const PairMemory *memory = pair_memory(state, p->a, p->b);
+  Stiffening before = {p->stiffening, memory ? memory->stiffening.gap : 1};
+  return law_stiffening(before, p->min_gap / scene->range);
+}
 
 void pair_save_anchors(const Pair *p, const ContactScene *scene, const Affine *q, Anchor *anchor) {
   for (int i = 0; i < pair_anchor_count(p, scene->model); i++) {

@@ -8,10 +8,11 @@
 /* Stiffness of a barrier [J times dt^2]. At half the range a contact then resists like 40 inertias over dt^2, carries
  * thirty times the weight, and stops its own approach [m] within the step. */
 double law_stiffness(const Model *model, double h2, double mass, double approach);
-/* The factor of that stiffness at the start of a step, from the one before and the gap as a part of the range. A gap
- * below a tenth of the range was too soft for its load: the factor doubles. Beyond half of the range it falls to what
- * would carry the load there, 1 at least. */
-double law_stiffening(double before, double gap);
+/* The factor of that stiffness at the end of a step, from the one before and the gap as a part of the range. A gap
+ * below a tenth of the range was too soft for its load: the factor doubles, unless that did not help the last time. */
+Stiffening law_stiffening(Stiffening before, double gap);
+/* At the start of the next one: beyond half of the range it falls to what would carry the load there, 1 at least. */
+double law_relaxed(double factor, double gap);
 /* The factor by which a barrier is raised in the middle of a step, 1 if it is stiff enough already. */
 double law_raise(double stiffening);
 /* Whether the loads of friction in an island are its normal forces: their difference against their sum. */
@@ -35,6 +36,8 @@ void pair_stiffen(Pair *pair, double gap);
 bool pair_renew_friction(Pair *pair, const ContactScene *scene, const State *state, const Affine *q, bool begins);
 /* What the pair remembers for the next step, sorted by pair_key; NULL if nothing. */
 const PairMemory *pair_memory(const State *state, int a, int b);
+/* The stiffening it leaves, after a step from `state`. */
+Stiffening pair_stiffening(const Pair *pair, const ContactScene *scene, const State *state);
 /* How many anchors the pair leaves; whether it leaves anything. */
 int pair_anchor_count(const Pair *pair, const Model *model);
 bool pair_remembers(const Pair *pair, const Model *model);

@@ -196,6 +196,14 @@ static void find_turns(Cpu *cpu) {
   }
 }
 
+static void find_strained(Cpu *cpu) {
+  const JointedFlight *f = &cpu->flight;
+  for (int k = 0; k < f->count; k++) {
+    Island *g = island_of_body(cpu->islands, f->block[k]);
+    if (g && f->strained[f->mechanism[k]]) g->strained = true;
+  }
+}
+
 static void force_task(Cpu *cpu, int k, Pair *p) {
   (void)k;
   const Work *w = &cpu->work;
@@ -251,6 +259,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   if (stage_failed(outcome)) return outcome;
   bool found = find_approaches(cpu);
   find_turns(cpu);
+  find_strained(cpu);
   outcome = share_islands(cpu, SHARE_EXCESS, stage_from(found));
   if (!stage_failed(outcome)) outcome = for_pairs(cpu, force_task);
   if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);

@@ -49,7 +49,7 @@ static void anchor_task(void *context, int k) {
   const Finish *f = context;
   PairMemory *memory = &f->after->memory[k];
   const Pair *p = pairs_at(&f->cpu->pairs, f->cpu->pair_of[k]);
-  memory->stiffening = p->stiffening;
+  memory->stiffening = pair_stiffening(p, &f->cpu->scene, f->cpu->work.state);
   pair_save_anchors(p, &f->cpu->scene, f->cpu->work.q.body, f->after->anchor + memory->first_anchor);
 }
 
@@ -65,7 +65,7 @@ static bool save_memory(Finish *f) {
     const int *body = cpu->pairs.body[k];
     int own = cpu->pair_of[k];
     cpu->pair_of[count] = k;
-    after->memory[count++] = (PairMemory){body[0], body[1], anchors, own, 1};
+    after->memory[count++] = (PairMemory){body[0], body[1], anchors, own, {1, 1}};
     anchors += own;
   }
   if (!mem_reserve((void **)&after->anchor, &after->anchor_capacity, anchors, sizeof(Anchor))) return false;

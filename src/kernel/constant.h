@@ -35,8 +35,10 @@
 #define EXPECT_NEAR 0.01
 /* [y] A barrier pressed below is too soft for its load. test_constant_barrier */
 #define BARRIER_TIGHT 0.1
-/* [times] A pair that is tight when a step begins becomes so much stiffer. test_constant_barrier */
+/* [times] A pair that is tight at the end of a step becomes so much stiffer. test_constant_barrier */
 #define STIFFEN_STEP 2.0
+/* [gap before] If a gap hardly changes when it is made stiffer, its load comes from that. test_law */
+#define STIFFEN_SAME 0.8
 /* [y] A barrier with a larger gap is stiffer than its load needs. test_constant_barrier */
 #define RELAX_ABOVE 0.5
 /* [times] Its stiffness falls by no more in a step. test_constant_barrier */
@@ -184,6 +186,8 @@
 #define FLIGHT_TURN 0.3
 /* [1] What a flight may leave open, relative to the bodies' size, before it is closed by a displacement. test_motion */
 #define FLIGHT_OPEN 1e-9
+/* [strain] Bodies do not fly to poses that strain them by more: the step is solved for. test_joint_cost */
+#define FLIGHT_STRAIN 1e-6
 /* [step length] Shorter steps add inertia to the matrix. test_constant_count */
 #define DAMPING_BELOW 0.3
 /* [step length] Longer steps remove it. test_constant_count */

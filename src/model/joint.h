@@ -33,12 +33,18 @@ typedef struct Joint {
 } Joint;
 
 /* The state of a joint from step to step. */
+/* How much stiffer a barrier had to become, see contact/law.h. */
+typedef struct Stiffening {
+  double factor; /* >= 1 */
+  double gap;    /* [range] at which it last grew, while it is tight; else 1 */
+} Stiffening;
+
 typedef struct JointState {
   double angle;             /* unwrapped */
   double force[JOINT_ROWS]; /* [N] of the equations that are not linear */
   double stick;             /* offset of the sticking point of dry friction from the coordinate */
   double hold;              /* [N m or N] effort of a speed drive at its target speed */
-  double stiffening;        /* of the stops' barriers, >= 1 */
+  Stiffening stiffening;    /* of the stops' barriers */
   AbdDrive drive;
 } JointState;
 

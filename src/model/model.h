@@ -104,7 +104,7 @@ typedef struct Handling {
 /* What a pair of bodies remembers, sorted by pair_key: its anchors and how much stiffer its barrier had to become. */
 typedef struct PairMemory {
   int a, b, first_anchor, anchor_count;
-  double stiffening; /* >= 1 */
+  Stiffening stiffening;
 } PairMemory;
 
 /* How the ranks of an MPI job divide the bodies, see mpi/part.h. */

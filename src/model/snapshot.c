@@ -17,7 +17,7 @@ typedef struct Header {
   double range, tolerance; /* the world's, which may be automatic */
   uint64_t checksum;       /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst12";
+static const char snapshot_magic[8] = "abdst13";
 
 static Header header_of(const State *state, const Model *model) {
   return (Header){.step = state->step,
@@ -226,6 +226,8 @@ static AbdStatus check_numbers(const unsigned char *bytes, size_t count, const c
   return ABD_OK;
 }
 
+static bool is_stiffening(Stiffening s) { return s.factor >= 1 && isfinite(s.factor) && s.gap >= 0 && s.gap <= 1; }
+
 /* The pairs must be of bodies of this world, in the order in which they are searched, and share out the anchors. */
 static AbdStatus check_memories(const Header *h, const Model *model, const unsigned char *bytes, AbdError *error) {
   int64_t first = 0;
@@ -235,11 +237,10 @@ static AbdStatus check_memories(const Header *h, const Model *model, const unsig
     memcpy(&m, bytes + (size_t)i * sizeof m, sizeof m);
     bool bodies = m.a >= 0 && m.b >= 0 && m.a < model->body_count && m.b < model->body_count;
     bool in_order = i == 0 || pair_key(m.a, m.b) > last;
-    if (!bodies || m.first_anchor != first || m.anchor_count < 0 || !in_order || !(m.stiffening >= 1) ||
-        !isfinite(m.stiffening))
+    if (!bodies || m.first_anchor != first || m.anchor_count < 0 || !in_order || !is_stiffening(m.stiffening))
       return fault(error, ABD_ERROR_STATE,
                    "the snapshot is damaged: pair %lld is of bodies %d, %d with %d anchors from %d, stiffening %g",
-                   (long long)i, m.a, m.b, m.anchor_count, m.first_anchor, m.stiffening);
+                   (long long)i, m.a, m.b, m.anchor_count, m.first_anchor, m.stiffening.factor);
     first += m.anchor_count;
     last = pair_key(m.a, m.b);
   }
@@ -299,8 +300,9 @@ static AbdStatus check_joints(const Model *model, const unsigned char *bytes, Ab
     memcpy(&s, bytes + (size_t)i * sizeof s, sizeof s);
     if (check_numbers((const unsigned char *)&s, offsetof(JointState, drive) / sizeof(double), "joints", error))
       return error->status;
-    if (!(s.stiffening >= 1))
-      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: joint %d has stiffening %g", i + 1, s.stiffening);
+    if (!is_stiffening(s.stiffening))
+      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: joint %d has stiffening %g", i + 1,
+                   s.stiffening.factor);
     if (model_check_drive(&model->joint[i], &s.drive, error)) return error->status;
   }
   return ABD_OK;

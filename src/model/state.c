@@ -113,7 +113,7 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
   for (int i = 0; i < model->body_count; i++) start_body(state, model, i);
   for (int k = 0; k < model->soft_count; k++) start_soft(state, model, &model->soft[k]);
   for (int j = 0; j < model->joint_count; j++)
-    state->joint[j] = (JointState){.stiffening = 1, .drive = model->joint[j].def.drive};
+    state->joint[j] = (JointState){.stiffening = {1, 1}, .drive = model->joint[j].def.drive};
   return ABD_OK;
 }
 

@@ -122,6 +122,7 @@ static void move_fields(Island *g, IslandRecord *r, int what, bool to) {
     case SHARE_EXCESS:
       MOVE(excess, most);
       MOVE(excess_body, most_body);
+      MOVE(strained, any);
       break;
     case SHARE_ACTIVE: MOVE(active_count, count); break;
     case SHARE_RESIDUAL:

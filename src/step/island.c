@@ -132,6 +132,7 @@ static void merge_island(Island *to, const Island *from) {
   to->searching |= from->searching;
   to->selected |= from->selected;
   to->touching |= from->touching;
+  to->strained |= from->strained;
   if (from->damping > to->damping) to->uneven = from->uneven;
   to->damping = most(to->damping, from->damping);
   if (from->convex > to->convex) to->convex = from->convex;

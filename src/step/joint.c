@@ -127,7 +127,7 @@ void joint_begin(Work *work, int joint) {
   t->fresh = true;
   t->ahead = joint_coordinate_in(m, work->state, joint, work->target.body).value;
   double approach = fabs(joint_reach(j) * (t->ahead - t->position));
-  t->stiffening = law_stiffening(s->stiffening, y);
+  t->stiffening = law_relaxed(s->stiffening.factor, y);
   t->stop = t->stiffening * law_stiffness(m, work->h2, j->mass, approach);
   t->gap = y;
 }
@@ -247,5 +247,6 @@ void joint_finish(const Work *work, int i, State *after) {
   bool has_hold = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0;
   s->stick = friction->stiffness > 0 ? elastic_offset(friction, position) : 0;
   s->hold = has_hold ? updated_hold(work, j, drive, t->position, s, position) : 0;
-  s->stiffening = t->stiffening;
+  s->stiffening = law_stiffening((Stiffening){t->stiffening, work->state->joint[i].stiffening.gap},
+                                 stop_gap(work, i, work->q.body, position));
 }

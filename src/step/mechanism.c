@@ -74,7 +74,7 @@ static bool allocate(JointedFlight *f, const Model *m, int count) {
   size_t n = (size_t)count, rows = (size_t)f->row_count, numbers = FLIGHT_NUMBERS * n + rows;
   Affine **affine_array[] = {&f->from, &f->pose, &f->move, &f->metric_at, &f->force};
   int **int_array[] = {&f->block, &f->mechanism, &f->size, &f->least};
-  bool **bool_array[] = {&f->live, &f->open, &f->scripted, &f->factored};
+  bool **bool_array[] = {&f->live, &f->open, &f->scripted, &f->strained, &f->factored};
   bool good = anderson_init(&f->anderson, (int)numbers);
   for (int k = 0; k < ARRAY_COUNT(affine_array); k++)
     good = (*affine_array[k] = mem_zeroed(n, sizeof(Affine))) != NULL && good;
@@ -123,7 +123,7 @@ void mechanism_destroy(JointedFlight *f) {
   void *array[] = {f->block,   f->index,     f->mechanism, f->size,       f->live,      f->factored, f->open,
                    f->left,    f->x,         f->change,    f->base,       f->flight,    f->from,     f->pose,
                    f->move,    f->metric_at, f->force,     f->row,        f->row_force, f->least,    f->scripted,
-                   f->against, f->pushed,    f->load,      f->first_left, f->best};
+                   f->against, f->pushed,    f->load,      f->first_left, f->best,      f->strained};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   anderson_destroy(&f->anderson);
   memset(f, 0, sizeof *f);

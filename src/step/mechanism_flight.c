@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/constant.h"
+#include "kernel/elasticity.h"
 #include "kernel/rigid.h"
 #include "step/flight.h"
 
@@ -192,7 +193,15 @@ static bool choose_live(JointedFlight *f, int parts) {
   return any;
 }
 
-/* Turns alone are taken, so that no strain accumulates; the last move is small and closes the joints. */
+/* Whether a block's pose is strained. */
+static bool is_strained(const JointedFlight *f, int k) {
+  if (block_is_vertex(f->work->model, f->block[k])) return false;
+  Mat3 c = elastic_strain(affine_linear(&f->pose[k]));
+  return !(mat3_dot(c, c) <= FLIGHT_STRAIN * FLIGHT_STRAIN);
+}
+
+/* Turns alone are taken, so that no strain accumulates; the last move is small and closes the joints. If it is not
+ * small, because they were not closed in time, it strains the bodies. */
 static Outcome close_rounds(JointedFlight *f) {
   for (int round = 1;; round++) {
     Outcome outcome = mechanism_factor(f, f->pose, f->work->target.body);
@@ -208,7 +217,10 @@ static Outcome close_rounds(JointedFlight *f) {
       f->pose[k] = affine_add_scaled(f->pose[k], 1, move);
     }
     put_poses(f);
-    if (!again) return stage_done();
+    if (again) continue;
+    for (int k = 0; k < f->count; k++)
+      if (mechanism_lives(f, k) && is_strained(f, k)) f->strained[f->mechanism[k]] = true;
+    return stage_done();
   }
 }
 
@@ -283,6 +295,7 @@ static Outcome close_open(JointedFlight *f, const bool *open) {
 /* A flight whose impulses are not found, because blocks turn too far in it, is made in shorter parts. */
 Outcome mechanism_targets(JointedFlight *f) {
   if (f->count == 0) return stage_done();
+  memset(f->strained, 0, (size_t)f->count * sizeof *f->strained);
   begin_parts(f);
   for (int parts = 1; choose_live(f, parts); parts *= 2) {
     Outcome outcome = fly_parts(f, parts);

@@ -18,7 +18,7 @@ static bool is_active(const Island *g) { return g->progress == ISLAND_ACTIVE; }
 static bool is_searching(const Island *g) { return g->searching; }
 static bool is_selected(const Island *g) { return g->selected; }
 static bool is_joined(const Island *g) { return g->joined; }
-static bool is_flying(const Island *g) { return is_active(g) && !g->touching; }
+static bool is_flying(const Island *g) { return is_active(g) && !g->touching && !g->strained; }
 
 /* Writes a flag only if it changes. All cores read the islands, and an unwritten cache line stays in their caches. */
 static bool put(bool *flag, bool value) {

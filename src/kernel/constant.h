@@ -247,6 +247,8 @@
 #define SUBSTEP_WAY 2.0
 /* [halvings] The shortest sub-step is dt / 4096. test_substep */
 #define SUBSTEP_LEVELS 12
+/* [shortest sub-steps] After so many that do not converge the rest of the step is not split. test_substep */
+#define SUBSTEP_FAILURES 4
 
 /* ---- Automatic settings ---- */
 

@@ -18,7 +18,7 @@ typedef struct Course {
   int level, time;
   int wait, easy; /* easy sub-steps before the next longer one; those since the last */
   bool longer;    /* the next sub-step is the first of its length */
-  bool failed;    /* a shortest sub-step did not converge: the rest of the step is not split */
+  int failures;   /* shortest sub-steps that did not converge; after some the rest of the step is not split */
 } Course;
 
 /* ---- kinematic bodies ---- */
@@ -49,7 +49,9 @@ static bool splits(const AbdSolverDef *solver) {
 
 static bool may_shorten(const Course *c) { return splits(&c->step->model->def.solver) && c->level < SUBSTEP_LEVELS; }
 
-static bool may_split(const Course *c) { return may_shorten(c) && !c->failed; }
+static bool gives_up(const Course *c) { return c->failures >= SUBSTEP_FAILURES; }
+
+static bool may_split(const Course *c) { return may_shorten(c) && !gives_up(c); }
 
 /* One try of one sub-step. The report says whether it ended and was written to `next`. */
 static Outcome try_substep(Course *c, AbdStepReport *report) {
@@ -89,10 +91,10 @@ static void advance(Course *c, const AbdStepReport *part) {
   if (c->time < WHOLE) state_advance(c->state, c->next, c->step->model);
   c->state->step = step;
   c->report->substeps++;
-  c->failed |= is_hard(part);
+  c->failures += is_hard(part);
   note_longer(c, part->outcome);
   c->easy = part->iterations <= SUBSTEP_EASY ? c->easy + 1 : 0;
-  if (c->level > 0 && (c->easy >= c->wait || c->failed)) lengthen(c);
+  if (c->level > 0 && (c->easy >= c->wait || gives_up(c))) lengthen(c);
 }
 
 static Outcome split(Course *c) {

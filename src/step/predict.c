@@ -172,9 +172,46 @@ static double way(const Work *work, int i) {
   return block_moves(work->model, i) ? work->h * work->h * body_speed(work, i, &work->state->rate.body[i]) : 0;
 }
 
+/* [m] How near to the origin the way from a to b leads. */
+static double least_distance(Vec3 a, Vec3 b) {
+  Vec3 d = sub(b, a);
+  double length_sq = norm_sq(d), t = length_sq > 0 ? least(most(-dot(a, d) / length_sq, 0), 1) : 0;
+  return norm(add_scaled(a, t, d));
+}
+
+/* [m] Above the plane of a half-space. */
+static double height_above(const Mesh *plane, const Affine *q, Vec3 x) {
+  Vec3 corner[3];
+  for (int k = 0; k < 3; k++) corner[k] = affine_point(q, plane->vertex[plane->triangle[0][k]]);
+  return dot(unit(cross(sub(corner[1], corner[0]), sub(corner[2], corner[0]))), sub(x, corner[0]));
+}
+
+/* Whether the way from a to b comes within reach of the box of a static body. */
+static bool nears_box(Vec3 a, Vec3 b, const Affine *q, Box box, double reach) {
+  Mat3 inverse = mat3_inverse(affine_linear(q));
+  Vec3 x = mat3_mul_vec(inverse, sub(a, q->n[0])), y = mat3_mul_vec(inverse, sub(b, q->n[0]));
+  return box_overlap(box_inflate((Box){vec3_min(x, y), vec3_max(x, y)}, reach), box);
+}
+
+/* Bodies that turn stay in balls about their centres. Does the ball of body i come near the other one's, a half-space or
+ * the box of a static body, on the way to their targets? */
+static bool may_meet(const Work *work, int i, int other) {
+  const Model *m = work->model;
+  const Affine *q = work->state->q.body, *t = work->target.body;
+  const Body *a = &m->body[i], *b = &m->body[other];
+  const Mesh *its = &m->mesh[b->mesh];
+  if (b->soft) return true;
+  double reach = m->mesh[a->mesh].radius + m->def.contact.range + m->def.contact.separation;
+  reach += 0.5 * (a->thickness + b->thickness);
+  if (its->half_space)
+    return least(height_above(its, &q[other], q[i].n[0]), height_above(its, &t[other], t[i].n[0])) < reach;
+  if (b->motion == ABD_MOTION_STATIC) return nears_box(q[i].n[0], t[i].n[0], &q[other], its->box, reach);
+  return least_distance(sub(q[i].n[0], q[other].n[0]), sub(t[i].n[0], t[other].n[0])) < reach + its->radius;
+}
+
 double predict_excess(const Work *work, int i, int other, double approach) {
   const State *s = work->state;
-  if (block_is_vertex(work->model, i) || !block_moves(work->model, i)) return 0;
+  if (block_is_vertex(work->model, i) || !block_moves(work->model, i) || !may_meet(work, i, other)) return 0;
   Mat3 spin = mat3_mul(affine_linear(&s->rate.body[i]), mat3_transpose(affine_linear(&s->q.body[i])));
   double turn = work->h * norm(mat3_axial(spin)), size = breadth(&work->model->mesh[work->model->body[i].mesh]);
   double far = approach > SUBSTEP_WAY * size ? least(approach, way(work, i) + way(work, other)) : 0;

@@ -359,8 +359,8 @@ static void test_worst_outcome(void **state) {
     }
 }
 
-/* A ball that spins at 400 rad/s and moves by 100 radii a step is not split above the ground or a floor, or beside
- * another body, as long as it cannot reach them. It is when it does. */
+/* A step of a ball that spins at 400 rad/s and moves by 100 radii is not split above a half-space or a static floor that
+ * it does not reach. It is if it does, and above a kinematic floor, for which a ball stands. */
 static void test_past(void **state) {
   (void)state;
   const struct {
@@ -386,7 +386,7 @@ static void test_past(void **state) {
       body.angular_velocity[1] = 400;
       lab_body_def(&lab, &body);
       lab_step(&lab);
-      bool near = ground == 2 || way[k].split; /* bodies that move are balls */
+      bool near = ground == 2 || way[k].split;
       if ((lab.report.given_up > 0) != near)
         fail_msg("ground %d, way %d: %d tries given up, %d sub-steps", ground, k, lab.report.given_up,
                  lab.report.substeps);

@@ -13,11 +13,11 @@ double law_stiffness(const Model *m, double h2, double mass, double approach) {
   return most(rest, BARRIER_IMPACT * mass * approach * r);
 }
 
-/* The load of bodies that jam grows with the stiffness, and their gap stays. If it doubled until the gap is wide, they
- * would be strained with energy that nothing gave. */
+/* The load of bodies that jam grows with the stiffness, and their gap stays. A factor that doubled until the gap is
+ * wide would strain them with energy that nothing gave. */
 Stiffening law_stiffening(Stiffening before, double gap) {
-  bool tight = gap<BARRIER_TIGHT, same = gap> STIFFEN_SAME * before.gap && STIFFEN_SAME * gap < before.gap;
-  if (!tight) return (Stiffening){before.factor, 1};
+  bool same = gap > STIFFEN_SAME * before.gap && STIFFEN_SAME * gap < before.gap;
+  if (!(gap < BARRIER_TIGHT)) return (Stiffening){before.factor, 1};
   if (same) return before;
   return (Stiffening){before.factor < STIFFENING_MAX ? STIFFEN_STEP * before.factor : before.factor, gap};
 }

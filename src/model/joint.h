@@ -32,13 +32,13 @@ typedef struct Joint {
   double start;  /* the coordinate's raw value at the start; travel and distance are relative to it */
 } Joint;
 
-/* The state of a joint from step to step. */
 /* How much stiffer a barrier had to become, see contact/law.h. */
 typedef struct Stiffening {
   double factor; /* >= 1 */
   double gap;    /* [range] at which it last grew, while it is tight; else 1 */
 } Stiffening;
 
+/* The state of a joint from step to step. */
 typedef struct JointState {
   double angle;             /* unwrapped */
   double force[JOINT_ROWS]; /* [N] of the equations that are not linear */

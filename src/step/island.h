@@ -39,7 +39,7 @@ typedef struct Island {
   bool compare;
 
   /* Results, set by the stages. */
-  double excess;        /* begin: motion of a body with others in reach, relative to what a step allows; the largest */
+  double excess;        /* begin: motion of a body that may meet others, relative to what a step allows; the largest */
   int excess_body;      /* begin: that body */
   bool strained;        /* begin: the targets of jointed bodies are strained, because joints were not closed in time */
   int active_count;     /* newton: bodies in the active set */

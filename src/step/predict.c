@@ -193,14 +193,14 @@ static bool nears_box(Vec3 a, Vec3 b, const Affine *q, Box box, double reach) {
   return box_overlap(box_inflate((Box){vec3_min(x, y), vec3_max(x, y)}, reach), box);
 }
 
-/* Bodies that turn stay in balls about their centres. Does the ball of body i come near the other one's, a half-space or
- * the box of a static body, on the way to their targets? */
+/* Bodies that turn stay in balls about their centres. Does the ball of body i come near the other one's, a half-space
+ * or the box of a static body, on the way to their targets? */
 static bool may_meet(const Work *work, int i, int other) {
   const Model *m = work->model;
   const Affine *q = work->state->q.body, *t = work->target.body;
   const Body *a = &m->body[i], *b = &m->body[other];
   const Mesh *its = &m->mesh[b->mesh];
-  if (b->soft) return true;
+  if (b->soft || m->mesh[a->mesh].half_space) return true;
   double reach = m->mesh[a->mesh].radius + m->def.contact.range + m->def.contact.separation;
   reach += 0.5 * (a->thickness + b->thickness);
   if (its->half_space)
@@ -211,11 +211,12 @@ static bool may_meet(const Work *work, int i, int other) {
 
 double predict_excess(const Work *work, int i, int other, double approach) {
   const State *s = work->state;
-  if (block_is_vertex(work->model, i) || !block_moves(work->model, i) || !may_meet(work, i, other)) return 0;
+  if (block_is_vertex(work->model, i) || !block_moves(work->model, i)) return 0;
   Mat3 spin = mat3_mul(affine_linear(&s->rate.body[i]), mat3_transpose(affine_linear(&s->q.body[i])));
   double turn = work->h * norm(mat3_axial(spin)), size = breadth(&work->model->mesh[work->model->body[i].mesh]);
   double far = approach > SUBSTEP_WAY * size ? least(approach, way(work, i) + way(work, other)) : 0;
-  return most(turn / SUBSTEP_TURN, size > 0 ? far / (SUBSTEP_WAY * size) : 0);
+  double excess = most(turn / SUBSTEP_TURN, size > 0 ? far / (SUBSTEP_WAY * size) : 0);
+  return excess > 1 && !may_meet(work, i, other) ? 0 : excess;
 }
 
 /* ---- soft vertices ---- */

@@ -137,7 +137,7 @@ static void test_limits(void **state) {
   bench_step(&b, 0.6 * DT, 21, 151);
   assert_int_equal(b.lab.world->state.level, 1);
   b.lab.world->model.def.solver.max_iterations = 200; /* of a step that is not split */
-  bench_step(&b, 0, 0, 100000); /* after four shortest that fail longer ones follow, two of each */
+  bench_step(&b, 0, 0, 100000);                       /* four shortest ones that fail, then two of each length */
   assert_int_equal(r->substeps, 4 + 2 * 10);
   assert_int_equal(r->given_up, 11);
   assert_int_equal(r->outcome, ABD_STOPPED_AT_MAX_ITERATIONS);
@@ -359,8 +359,8 @@ static void test_worst_outcome(void **state) {
     }
 }
 
-/* A step of a ball that spins at 400 rad/s and moves by 100 radii is not split above a half-space or a static floor that
- * it does not reach. It is if it does, and above a kinematic floor, for which a ball stands. */
+/* A step of a ball that spins at 400 rad/s and moves by 100 radii is not split above a half-space or a static floor
+ * that it does not reach. It is split if it reaches them, and above a kinematic floor, which counts as a ball. */
 static void test_past(void **state) {
   (void)state;
   const struct {

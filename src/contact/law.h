@@ -8,10 +8,12 @@
 /* Stiffness of a barrier [J times dt^2]. At half the range a contact then resists like 40 inertias over dt^2, carries
  * thirty times the weight, and stops its own approach [m] within the step. */
 double law_stiffness(const Model *model, double h2, double mass, double approach);
-/* The factor of that stiffness at the end of a step, from the one before and the gap as a part of the range. A gap
- * below a tenth of the range was too soft for its load: the factor doubles, unless that did not help the last time. */
+/* The factor of that stiffness at the end of a step, from the one before and the gap as a part of the range. A barrier
+ * whose gap is below a tenth of the range is too soft for its load: the factor doubles, unless the gap hardly changed
+ * when it last did. */
 Stiffening law_stiffening(Stiffening before, double gap);
-/* At the start of the next one: beyond half of the range it falls to what would carry the load there, 1 at least. */
+/* The factor at the start of the next step: if the gap is beyond half of the range, what would carry the load there, 1
+ * at least. */
 double law_relaxed(double factor, double gap);
 /* The factor by which a barrier is raised in the middle of a step, 1 if it is stiff enough already. */
 double law_raise(double stiffening);

@@ -37,7 +37,7 @@
 #define BARRIER_TIGHT 0.1
 /* [times] A pair that is tight at the end of a step becomes so much stiffer. test_constant_barrier */
 #define STIFFEN_STEP 2.0
-/* [gap before] If a gap hardly changes when it is made stiffer, its load comes from that. test_law */
+/* [gap before] If the gap of a barrier made stiffer hardly changes, its load comes from the stiffness. test_law */
 #define STIFFEN_SAME 0.8
 /* [y] A barrier with a larger gap is stiffer than its load needs. test_constant_barrier */
 #define RELAX_ABOVE 0.5

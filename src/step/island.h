@@ -41,7 +41,7 @@ typedef struct Island {
   /* Results, set by the stages. */
   double excess;        /* begin: motion of a body that may meet others, relative to what a step allows; the largest */
   int excess_body;      /* begin: that body */
-  bool strained;        /* begin: the targets of jointed bodies are strained, because joints were not closed in time */
+  bool strained;        /* begin: the targets of jointed bodies are strained, see step/mechanism.h: they do not fly */
   int active_count;     /* newton: bodies in the active set */
   double residual;      /* newton: [m/s] largest speed of the Newton step */
   int residual_body;    /* newton: the body of that speed */

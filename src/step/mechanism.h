@@ -36,7 +36,7 @@ typedef struct JointedFlight {
   int *least;         /* of the first block: parts of the flight at least */
   bool *live, *open;  /* of the first block: in the system; its impulses are not found */
   bool *scripted;     /* of the first block: the mechanism has blocks that scripts move */
-  bool *strained;     /* of the first block: the targets of its blocks are strained */
+  bool *strained;     /* of the first block: turns did not close its joints, and its targets are strained */
   bool *factored;     /* blocks of the last factor */
   double *load;       /* [inertias] of the heaviest block of the mechanism, as it loads this one */
   double *left;       /* of the first block: what is left to close, relative to the blocks' sizes */

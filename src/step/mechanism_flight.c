@@ -200,8 +200,8 @@ static bool is_strained(const JointedFlight *f, int k) {
   return !(mat3_dot(c, c) <= FLIGHT_STRAIN * FLIGHT_STRAIN);
 }
 
-/* Turns alone are taken, so that no strain accumulates; the last move is small and closes the joints. If it is not
- * small, because they were not closed in time, it strains the bodies. */
+/* Turns alone are taken, so that no strain accumulates; the last move is small and closes the joints. After
+ * FLIGHT_ROUNDS rounds it need not be small, and then strains the bodies. */
 static Outcome close_rounds(JointedFlight *f) {
   for (int round = 1;; round++) {
     Outcome outcome = mechanism_factor(f, f->pose, f->work->target.body);

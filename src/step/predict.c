@@ -11,6 +11,7 @@
 #include "step/work.h"
 
 #include "kernel/constant.h"
+#include "kernel/distance.h"
 #include "kernel/rigid.h"
 #include "step/flight.h"
 
@@ -172,21 +173,14 @@ static double way(const Work *work, int i) {
   return block_moves(work->model, i) ? work->h * work->h * body_speed(work, i, &work->state->rate.body[i]) : 0;
 }
 
-/* [m] How near to the origin the way from a to b leads. */
-static double least_distance(Vec3 a, Vec3 b) {
-  Vec3 d = sub(b, a);
-  double length_sq = norm_sq(d), t = length_sq > 0 ? least(most(-dot(a, d) / length_sq, 0), 1) : 0;
-  return norm(add_scaled(a, t, d));
-}
-
-/* [m] Above the plane of a half-space. */
+/* [m] The height of a point above the plane of a half-space. */
 static double height_above(const Mesh *plane, const Affine *q, Vec3 x) {
   Vec3 corner[3];
   for (int k = 0; k < 3; k++) corner[k] = affine_point(q, plane->vertex[plane->triangle[0][k]]);
   return dot(unit(cross(sub(corner[1], corner[0]), sub(corner[2], corner[0]))), sub(x, corner[0]));
 }
 
-/* Whether the way from a to b comes within reach of the box of a static body. */
+/* Whether a box around the segment from a to b comes within reach of the box of a static body. */
 static bool nears_box(Vec3 a, Vec3 b, const Affine *q, Box box, double reach) {
   Mat3 inverse = mat3_inverse(affine_linear(q));
   Vec3 x = mat3_mul_vec(inverse, sub(a, q->n[0])), y = mat3_mul_vec(inverse, sub(b, q->n[0]));
@@ -206,7 +200,9 @@ static bool may_meet(const Work *work, int i, int other) {
   if (its->half_space)
     return least(height_above(its, &q[other], q[i].n[0]), height_above(its, &t[other], t[i].n[0])) < reach;
   if (b->motion == ABD_MOTION_STATIC) return nears_box(q[i].n[0], t[i].n[0], &q[other], its->box, reach);
-  return least_distance(sub(q[i].n[0], q[other].n[0]), sub(t[i].n[0], t[other].n[0])) < reach + its->radius;
+  Vec3 from = sub(q[i].n[0], q[other].n[0]), to = sub(t[i].n[0], t[other].n[0]), nearest;
+  double part, distance_sq = closest_point_edge(vec3(0, 0, 0), from, to, &part, &nearest);
+  return sqrt(distance_sq) < reach + its->radius;
 }
 
 double predict_excess(const Work *work, int i, int other, double approach) {

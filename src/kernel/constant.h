@@ -163,6 +163,8 @@
 #define IMPACT_JOINTED 1e-3
 /* [kinetic energy] A flight's error of energy up to this part is corrected; a larger loss is left. test_cluster */
 #define ENERGY_CORRECTED 0.02
+/* [mass of a body at its joint] A lighter one pays for what it gains by itself. test_cluster */
+#define LIGHT_LINK 0.01
 /* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */
 #define FLIGHT_STIFFNESS 1e6
 /* [mass of the heaviest block of the mechanism times radius^2] A block resists strain as if its inertia were no less.

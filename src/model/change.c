@@ -110,10 +110,8 @@ static void remove_item(void *array, int *count, int at, size_t size) {
 static int shifted(int index, int at) { return index > at ? index - 1 : index; }
 
 static void mark_jointed(Model *m) {
-  for (int i = 0; i < m->body_count; i++) m->body[i].jointed = false;
-  for (int j = 0; j < m->joint_count; j++)
-    for (int e = 0; e < 2; e++)
-      if (m->joint[j].end[e].body >= 0) m->body[m->joint[j].end[e].body].jointed = true;
+  for (int i = 0; i < m->body_count; i++) m->body[i].jointed = m->body[i].light = false;
+  for (int j = 0; j < m->joint_count; j++) model_mark_joint(m, &m->joint[j]);
 }
 
 static int find_gear(const Model *m, int joint) {

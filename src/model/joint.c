@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/constant.h"
 #include "model/joint_kind.h"
 #include "model/model.h"
 
@@ -273,6 +274,15 @@ static AbdStatus compile(const Model *m, Joint *j, AbdError *error) {
   return check_limits(j, error);
 }
 
+void model_mark_joint(Model *m, const Joint *j) {
+  for (int e = 0; e < 2; e++) {
+    if (j->end[e].body < 0) continue;
+    Body *b = &m->body[j->end[e].body];
+    b->jointed = true;
+    b->light |= b->mass < LIGHT_LINK * j->mass;
+  }
+}
+
 AbdStatus model_add_joint(Model *m, const AbdJointDef *def, AbdError *error) {
   char number[32];
   snprintf(number, sizeof number, "joint %u", m->last_joint + 1);
@@ -296,8 +306,7 @@ AbdStatus model_add_joint(Model *m, const AbdJointDef *def, AbdError *error) {
     mem_free(j->name);
     return status;
   }
-  for (int e = 0; e < 2; e++)
-    if (j->end[e].body >= 0) m->body[j->end[e].body].jointed = true;
+  model_mark_joint(m, j);
   j->id = ++m->last_joint;
   m->joint_count++;
   return status;

@@ -49,6 +49,7 @@ typedef struct Body {
   uint32_t fixed;
   Freedom freedom;
   bool jointed;   /* has a joint */
+  bool light;     /* ... with a body that is much heavier, see LIGHT_LINK */
   bool unchecked; /* may cross others, see model/change.h */
   int soft;       /* 1 + index of the soft body; 0 if the body is stiff */
   Drift drift;
@@ -171,6 +172,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error);
 AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *error);
 AbdStatus model_add_restitution(Model *model, int a, int b, double restitution, AbdError *error);
 AbdStatus model_add_joint(Model *model, const AbdJointDef *def, AbdError *error);
+void model_mark_joint(Model *model, const Joint *joint); /* sets `jointed` and `light` of its bodies */
 AbdStatus model_check_drive(const Joint *joint, const AbdDrive *drive, AbdError *error);
 AbdStatus model_start(Model *model, AbdError *error); /* slots, automatic settings */
 void model_stop(Model *model);                        /* undoes model_start, also one that failed */

@@ -81,17 +81,32 @@ static void join_fall(Cluster *c, Vec3 gravity) {
   c->pushed |= norm_sq(sub(c->gravity, gravity)) > 0;
 }
 
+/* Kinetic energy after the step, its rise less the work of what is given, and that of a light link if it rose. */
+typedef struct Rise {
+  double kinetic, rise, link;
+  GivenWork given;
+} Rise;
+
+static Rise rise_of(const Work *w, int i, const State *after) {
+  Affine before = node_vector(w->model, w->state->rate, i), rate = node_vector(w->model, after->rate, i);
+  Rise r = {.kinetic = kinetic_of(w->model, i, &rate), .given.drag = drag_work(w, i, after)};
+  given_work(w, i, after, &r.given.gravity, &r.given.forces);
+  r.rise = r.kinetic - kinetic_of(w->model, i, &before) - r.given.gravity - r.given.forces - r.given.drag;
+  r.link = !block_is_vertex(w->model, i) && w->model->body[i].light ? most(0, r.rise) : 0;
+  return r;
+}
+
 GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
   Affine q0 = node_pose(m, w->state->q, i), q = node_pose(m, after->q, i);
   Affine rate0 = node_vector(m, w->state->rate, i), rate = node_vector(m, after->rate, i);
-  double mass = block_mass(m, i), kinetic = kinetic_of(m, i, &rate), gravity, forces;
-  double drag = drag_work(w, i, after);
-  given_work(w, i, after, &gravity, &forces);
-  c->gain += kinetic - kinetic_of(m, i, &rate0) - gravity - forces - drag;
+  const Rise r = rise_of(w, i, after);
+  double mass = block_mass(m, i), kinetic = r.kinetic;
+  c->gain += r.rise;
+  c->risen += r.link;
   if (!block_is_vertex(m, i)) c->strain += body_strain_energy(m, i, &q) - body_strain_energy(m, i, &q0);
   c->kinetic += kinetic;
-  c->pushed |= forces != 0 || drag != 0;
+  c->pushed |= r.given.forces != 0 || r.given.drag != 0;
   join_fall(c, block_gravity(m, i));
   c->mass += mass;
   Affine whole = whole_rate(m, after, i, rate), whole0 = whole_rate(m, w->state, i, rate0);
@@ -102,13 +117,13 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   add_momenta(m, i, &q0, &whole0, &c->before);
   c->second = mat3_add(c->second, mat3_scale(mass, mat3_outer(q.n[0], q.n[0])));
   if (!block_is_vertex(m, i)) c->second = mat3_add(c->second, second_world(affine_linear(&q), m->body[i].second));
-  return (GivenWork){gravity, forces, drag};
+  return r.given;
 }
 
 void cluster_join(Cluster *c, const Cluster *p) {
   c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
   c->jointed |= p->jointed, c->sprung |= p->sprung, c->soft |= p->soft;
-  c->gain += p->gain, c->strain += p->strain, c->exchange += p->exchange, c->known += p->known;
+  c->gain += p->gain, c->risen += p->risen, c->strain += p->strain, c->exchange += p->exchange, c->known += p->known;
   c->pushed |= p->pushed, c->took |= p->took;
   if (p->mass > 0) join_fall(c, p->gravity);
   c->kinetic += p->kinetic, c->returned += p->returned, c->mass += p->mass;
@@ -182,25 +197,42 @@ static bool corrects(const Cluster *c) {
   return c->sprung ? c->gain > c->exchange : c->gain > -ENERGY_CORRECTED * c->scaled;
 }
 
+/* Light links of a tied cluster pay up to what they rose by, then all blocks the rest. */
+static void pay(Cluster *c) {
+  double own = c->tied ? least(most(0, c->gain), c->risen) : 0;
+  c->paid = own > 0 ? own / c->risen : 0;
+  c->factor = c->scaled > own ? sqrt(most(0, 1 - (c->gain - own) / (c->scaled - own))) : 1;
+}
+
 void cluster_close(Cluster *c, double h) {
   if (c->took && !c->tied && !c->driven && !c->pushed) return_kick(c);
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
   else if (c->jointed && !c->keeps_spin) c->gain += c->strain;
+  c->paid = 0;
   c->factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;
   if (c->driven || !(c->mass > 0) || exact) return;
   if (!c->tied) c->scaled = find_rigid_motion(c, h);
-  if (c->scaled > 0 && corrects(c)) c->factor = sqrt(most(0, 1 - c->gain / c->scaled));
+  if (c->scaled > 0 && corrects(c)) pay(c);
   if (!c->tied && (c->touched || !c->jointed)) slow_turning(c);
 }
 
 bool cluster_changes(const Cluster *c) {
-  return c->whole_kick || c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0 ||
+  return c->whole_kick || c->paid > 0 || c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0 ||
          norm_sq(sub(c->velocity_kept, c->velocity)) > 0;
 }
 
-double cluster_rest(const Cluster *c) { return c->gain - c->known - (1 - c->factor * c->factor) * c->scaled; }
+double cluster_rest(const Cluster *c) {
+  double own = c->paid * c->risen;
+  return c->gain - own - c->known - (1 - c->factor * c->factor) * (c->scaled - own);
+}
+
+/* The factor of a block's velocities in a tied cluster. */
+static double tied_factor(const Cluster *c, const Work *w, int i, const State *after) {
+  const Rise r = c->paid > 0 ? rise_of(w, i, after) : (Rise){0};
+  return r.link > 0 ? c->factor * sqrt(most(0, 1 - c->paid * r.link / r.kinetic)) : c->factor;
+}
 
 static Affine rigid_rate(const Cluster *c, Vec3 velocity, Vec3 turning, const Affine *q, bool vertex) {
   Affine rate = affine(add(velocity, cross(turning, sub(q->n[0], c->center))), mat3_zero());
@@ -212,7 +244,7 @@ Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) 
   const Model *m = w->model;
   Affine rate = node_vector(m, after->rate, i), zero = affine_sub(rate, rate);
   if (c->whole_kick) rate = whole_rate(m, after, i, rate);
-  if (c->tied) return affine_add_scaled(zero, c->factor, rate);
+  if (c->tied) return affine_add_scaled(zero, tied_factor(c, w, i, after), rate);
   Affine q = node_pose(m, after->q, i);
   Affine rigid = rigid_rate(c, c->velocity, c->turning, &q, block_is_vertex(m, i));
   Affine kept = rigid_rate(c, c->velocity_kept, c->turning_kept, &q, block_is_vertex(m, i));

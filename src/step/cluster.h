@@ -7,7 +7,11 @@
  * relative to its motion as one rigid body, so that momentum is kept. This motion has the angular momentum that the
  * cluster had before: contact changes it by its arm, of first order in the step. Under `rigid`, bodies and soft
  * vertices have different integrators, which turn a force between them into different impulses. So a free cluster with
- * a soft body also gets back the momentum it had. Tested in tests/test_cluster.c. */
+ * a soft body also gets back the momentum it had.
+ *
+ * In a cluster that touches the world, links that are light against what they hold pay for their own rise first. A load
+ * of heavy bodies that passes through a link at the end of a step is much work against its energy; if the heavy ones
+ * paid for that, it would whirl faster in every step. Tested in tests/test_cluster.c. */
 #ifndef ABD_STEP_CLUSTER_H
 #define ABD_STEP_CLUSTER_H
 
@@ -27,6 +31,7 @@ typedef struct Cluster {
   bool soft;                    /* it has soft bodies */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
+  double risen;                 /* [J] the same of the kinetic energies of light links that rose */
   double strain;                /* [J] rise of the strain energy of its bodies; under `rigid` a flight only rounds it */
   double exchange;              /* [J] that its springs took or gave */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
@@ -39,8 +44,9 @@ typedef struct Cluster {
   Vec3 gravity;                 /* of its first block */
   Mat3 second;                  /* sum of m x x^T */
   /* cluster_close: */
+  double paid;                    /* part of their rise that light links of a tied cluster pay */
   bool whole_kick;                /* contact takes nothing of the half kick at the end of the step */
-  double factor;                  /* of velocities relative to the rigid motion */
+  double factor;                  /* of velocities, relative to the rigid motion if there is one */
   Vec3 center, velocity, turning; /* of the rigid motion */
   Vec3 turning_kept;              /* with the angular momentum from before the step */
   Vec3 velocity_kept;             /* the same with the momentum */

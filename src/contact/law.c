@@ -130,9 +130,16 @@ void pair_set_stiffness(Pair *p, const ContactScene *scene, double h2, const Sta
   p->energy = p->barrier *= p->stiffness;
 }
 
-void pair_stiffen(Pair *p, double gap) {
+/* Would a contact of this stiffness be tight under a force? */
+static bool is_soft_for(double force, double stiffness, double range) {
+  return force * range > -barrier_d1(BARRIER_TIGHT) * stiffness;
+}
+
+/* A cut step may leave a small gap to a body that flies off in the next one. A barrier made stiffer for that holds a
+ * light body at the very edge of the range for many steps. So the force to which Newton's step led has to need it. */
+void pair_stiffen(Pair *p, double range) {
   double factor = law_raise(p->stiffening);
-  if (p->min_gap > gap || factor == 1) return;
+  if (p->min_gap > BARRIER_TIGHT * range || factor == 1 || !is_soft_for(p->expected, p->stiffness, range)) return;
   p->energy += (factor - 1) * p->barrier;
   p->barrier *= factor;
   p->stiffness *= factor;

@@ -32,8 +32,8 @@ Vec3 point_way(const Model *model, const Nodes *from, Nodes to, int body, Vec3 r
 void pair_begin(Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);
 /* Sets the stiffness from what the pair remembers and its approach. */
 void pair_set_stiffness(Pair *pair, const ContactScene *scene, double h2, const State *state);
-/* Raises the stiffness in the middle of a step if the gap is at most `gap`. */
-void pair_stiffen(Pair *pair, double gap);
+/* Raises the stiffness in the middle of a step if the gap is tight and the expected force needs it. */
+void pair_stiffen(Pair *pair, double range);
 /* Makes the friction points at poses q, slips from the anchors of the state. False if memory is out. */
 bool pair_renew_friction(Pair *pair, const ContactScene *scene, const State *state, const Affine *q, bool begins);
 /* What the pair remembers for the next step, sorted by pair_key; NULL if nothing. */

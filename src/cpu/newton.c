@@ -405,6 +405,13 @@ static Outcome solve_once(Cpu *cpu, bool *raised) {
   return outcome;
 }
 
+static void note_exact(const Cpu *cpu) {
+  for (int e = 0; e < cpu->islands->listed_count; e++) {
+    Island *g = island_listed(cpu->islands, e);
+    if (g->selected) g->exact = is_exact(cpu, g);
+  }
+}
+
 /* Whether the last step of an island was unseen: its scale depends on the slope at the end of that step. */
 static bool any_unseen(const Islands *s) {
   bool found = false;
@@ -483,6 +490,7 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && make_convex(cpu)) outcome = solve_once(cpu, raised);
   if (!stage_failed(outcome) && foresee_joints(cpu)) outcome = solve_once(cpu, raised);
+  note_exact(cpu);
   if (!stage_failed(outcome)) find_end_slopes(cpu);
   if (!stage_failed(outcome)) outcome = forces_expect(cpu);
   if (!stage_failed(outcome) && cpu->follows) outcome = loads_predict(cpu);

@@ -68,11 +68,11 @@ static void judge_last(Island *g, double tolerance) {
  * The terms that are left out may also be negative, and then the matrix is too stiff: whole steps gain nearly all that
  * their slope promises, and the next is more than half as long. A parabola through the last one gives the longer step
  * that would have ended at its minimum. While loads of friction follow, there is no energy to fit a parabola to; a step
- * that would reverse pulls of joints has another matrix than the last one. */
+ * that would reverse pulls of joints has another matrix than the last one; an exact matrix lacks nothing. */
 static void choose_scale(Island *g) {
   double stiffer = g->unseen && g->slope < 0 ? 1 - g->end_slope / (g->length * g->slope) : 1;
   bool slow = g->residual > SCALE_SLOW * g->residual_before && g->damping == 0;
-  bool longer = g->longer >= SCALE_LONGER && slow && !g->follows && !g->reverses;
+  bool longer = g->longer >= SCALE_LONGER && slow && !g->follows && !g->reverses && !g->exact;
   g->scale = 1;
   if (g->last) return;
   if (stiffer > 1) g->scale = most(g->moved / stiffer, SCALE_LEAST);
@@ -216,16 +216,16 @@ static void judge_trials(Step *s) {
   }
 }
 
-/* Steps that nothing cut, shortened or damped. */
+/* Steps that nothing cut, shortened or damped. Of a longer one that was tried first Newton's own may be left. */
 static void note_steady(Island *g, double length) {
-  bool whole = g->active_count >= g->body_count && length == g->scale;
+  bool whole = g->active_count >= g->body_count && length >= least(g->scale, 1);
   g->steady = whole && g->damping == 0 && g->cuts == 0 ? g->steady + 1 : 0;
 }
 
 /* The length at which the parabola with the slope and the gain of a whole step is lowest. */
 static double lowest_length(const Island *g, double length) {
   bool whole = length == g->scale && g->damping == 0 && g->cuts == 0;
-  if (!whole || g->slope >= 0 || -g->change <= g->noise) return 1;
+  if (!whole || g->exact || g->slope >= 0 || -g->change <= g->noise) return 1;
   double left = 1 - g->change / (g->length * g->slope); /* of what the slope promised */
   return left > 0 ? length / (2 * left) : INFINITY;
 }
@@ -239,7 +239,7 @@ static void note_accepted(Step *s) {
     if (length < s->report->step_length) s->report->step_length = length;
     note_steady(g, length);
     g->longer = lowest_length(g, length);
-    adapt_damping(g, length / g->scale);
+    adapt_damping(g, length / least(g->scale, 1));
     g->moved = length;
     put(&g->unseen, g->change > STEP_GAIN * g->length * g->slope);
   }

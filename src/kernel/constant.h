@@ -285,6 +285,8 @@
 #define JOINT_INERTIAS_MAX 1e8
 /* [renewals] A joint not closed then is reported open. An end, never reached */
 #define JOINT_RENEWALS 30
+/* [cosine] The twist of a joint refers to new poses if half of its turn exceeds this. test_constant_joint */
+#define TWIST_NEAR 0.9999
 /* [rad or arms] The elastic part of dry friction. test_constant_joint */
 #define JOINT_STICK 1e-5
 /* [rad] A step of less than a quarter turn does not reach farther stops. test_constant_joint */

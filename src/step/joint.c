@@ -134,13 +134,20 @@ void joint_begin(Work *work, int joint) {
 
 void joint_start(Work *work, int joint) { work->joint[joint].energy = joint_energy(work, joint, work->q.body); }
 
+/* The twist of strained bodies depends on the poses that it refers to. If these followed every iteration, its energy
+ * would change with them, and Newton's method would find the minimum of none. */
+static bool has_turned(Quat now, Quat then) {
+  double both = quat_dot(now, then);
+  return both * both < TWIST_NEAR * TWIST_NEAR * quat_dot(now, now) * quat_dot(then, then);
+}
+
 void joint_accept(Work *work, int joint) {
   JointTerm *t = &work->joint[joint];
   const Joint *j = &work->model->joint[joint];
   if (j->has_angle) t->angle = joint_angle(work->model, joint, work->q.body, t->angle).value;
   t->energy = t->energy_trial;
   t->fresh = false;
-  if (joint_has_twist(j)) {
+  if (joint_has_twist(j) && has_turned(joint_twist(j, work->q.body), t->twist)) {
     joint_follow(work, joint, work->q.body);
     t->energy = joint_energy(work, joint, work->q.body);
   }

@@ -270,8 +270,8 @@ static void test_drive_balance(void **state) {
 }
 
 /* A bent wire of 60 mg hangs on a rod and holds a ball of 28 kg by a stop that slides in it. The ball swings and spins
- * about the vertical. The wire whirls about its ends, and its velocities gain in each sub-step: they pay for it
- * themselves, so that the ball keeps on swinging. Nothing turns it. */
+ * about the vertical. The wire whirls about its ends and gains energy in each sub-step. The wire is slowed for
+ * that, so the ball keeps on swinging. Nothing turns it. */
 static void test_light_link(void **state) {
   (void)state;
   static const double vertex[] = {0, 0, 0, 0.05, 0.02, -0.05, -0.04, 0.03, -0.06, 0, 0, -0.1};

@@ -79,9 +79,9 @@ KERNEL void point_set_load(FrictionPoint *f, const FrictionPoint *before, Vec3 u
   f->miss = before ? before->miss : 0;
 }
 
-/* Moves a load by `weight` towards `ahead`; beyond it only if the load creeps there itself. A load that falls beyond
- * it falls by a factor at most: it is never negative. The matrix has the stiffness of the loads so far. A load far above would push
- * without resistance, so it grows by a factor at most; the rest waits for the next matrix. */
+/* Moves a load by `weight` towards `ahead`; beyond it only if the load creeps there itself. A load that falls beyond it
+ * falls by a factor at most: it is never negative. The matrix has the stiffness of the loads so far. A load far above
+ * would push without resistance, so it grows by a factor at most; the rest waits for the next matrix. */
 KERNEL void point_move_load(FrictionPoint *f, double ahead, double weight, LoadChange *sum) {
   double before = f->load, miss = ahead - before;
   if (weight > 1 && !(miss * f->miss > LOAD_CREEPS * f->miss * f->miss)) weight = 1;

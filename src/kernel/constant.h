@@ -163,7 +163,7 @@
 #define IMPACT_JOINTED 1e-3
 /* [kinetic energy] A flight's error of energy up to this part is corrected; a larger loss is left. test_cluster */
 #define ENERGY_CORRECTED 0.02
-/* [mass of a body at its joint] A lighter one pays for what it gains by itself. test_cluster */
+/* [mass of a body at another end of its joints] A lighter body is corrected for its own gain. test_cluster */
 #define LIGHT_LINK 0.01
 /* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */
 #define FLIGHT_STIFFNESS 1e6
@@ -285,7 +285,7 @@
 #define JOINT_INERTIAS_MAX 1e8
 /* [renewals] A joint not closed then is reported open. An end, never reached */
 #define JOINT_RENEWALS 30
-/* [cosine] The twist of a joint refers to new poses if half of its turn exceeds this. test_constant_joint */
+/* [cosine] The twist of a joint refers to new poses if the cosine of half its turn is less. test_constant_joint */
 #define TWIST_NEAR 0.9999
 /* [rad or arms] The elastic part of dry friction. test_constant_joint */
 #define JOINT_STICK 1e-5

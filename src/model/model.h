@@ -49,7 +49,7 @@ typedef struct Body {
   uint32_t fixed;
   Freedom freedom;
   bool jointed;   /* has a joint */
-  bool light;     /* ... with a body that is much heavier, see LIGHT_LINK */
+  bool light;     /* a light link: a body at another end of its joints is much heavier, see LIGHT_LINK */
   bool unchecked; /* may cross others, see model/change.h */
   int soft;       /* 1 + index of the soft body; 0 if the body is stiff */
   Drift drift;

@@ -197,10 +197,10 @@ static bool corrects(const Cluster *c) {
   return c->sprung ? c->gain > c->exchange : c->gain > -ENERGY_CORRECTED * c->scaled;
 }
 
-/* Light links of a tied cluster pay up to what they rose by, then all blocks the rest. */
-static void pay(Cluster *c) {
+/* Light links of a tied cluster lose up to what they rose by, then all blocks the rest. */
+static void correct(Cluster *c) {
   double own = c->tied ? least(most(0, c->gain), c->risen) : 0;
-  c->paid = own > 0 ? own / c->risen : 0;
+  c->link_loss = own > 0 ? own / c->risen : 0;
   c->factor = c->scaled > own ? sqrt(most(0, 1 - (c->gain - own) / (c->scaled - own))) : 1;
 }
 
@@ -208,30 +208,30 @@ void cluster_close(Cluster *c, double h) {
   if (c->took && !c->tied && !c->driven && !c->pushed) return_kick(c);
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
   else if (c->jointed && !c->keeps_spin) c->gain += c->strain;
-  c->paid = 0;
+  c->link_loss = 0;
   c->factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;
   if (c->driven || !(c->mass > 0) || exact) return;
   if (!c->tied) c->scaled = find_rigid_motion(c, h);
-  if (c->scaled > 0 && corrects(c)) pay(c);
+  if (c->scaled > 0 && corrects(c)) correct(c);
   if (!c->tied && (c->touched || !c->jointed)) slow_turning(c);
 }
 
 bool cluster_changes(const Cluster *c) {
-  return c->whole_kick || c->paid > 0 || c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0 ||
+  return c->whole_kick || c->link_loss > 0 || c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0 ||
          norm_sq(sub(c->velocity_kept, c->velocity)) > 0;
 }
 
 double cluster_rest(const Cluster *c) {
-  double own = c->paid * c->risen;
+  double own = c->link_loss * c->risen;
   return c->gain - own - c->known - (1 - c->factor * c->factor) * (c->scaled - own);
 }
 
 /* The factor of a block's velocities in a tied cluster. */
 static double tied_factor(const Cluster *c, const Work *w, int i, const State *after) {
-  const Rise r = c->paid > 0 ? rise_of(w, i, after) : (Rise){0};
-  return r.link > 0 ? c->factor * sqrt(most(0, 1 - c->paid * r.link / r.kinetic)) : c->factor;
+  const Rise r = c->link_loss > 0 ? rise_of(w, i, after) : (Rise){0};
+  return r.link > 0 ? c->factor * sqrt(most(0, 1 - c->link_loss * r.link / r.kinetic)) : c->factor;
 }
 
 static Affine rigid_rate(const Cluster *c, Vec3 velocity, Vec3 turning, const Affine *q, bool vertex) {

@@ -9,9 +9,9 @@
  * vertices have different integrators, which turn a force between them into different impulses. So a free cluster with
  * a soft body also gets back the momentum it had.
  *
- * In a cluster that touches the world, links that are light against what they hold pay for their own rise first. A load
- * of heavy bodies that passes through a link at the end of a step is much work against its energy; if the heavy ones
- * paid for that, it would whirl faster in every step. Tested in tests/test_cluster.c. */
+ * A light link in a cluster that touches the world is corrected for its own rise of energy before the rest is. The
+ * forces of heavy bodies that pass through it at the end of a step do much work compared with its energy. If the heavy
+ * bodies were slowed for that, the link would whirl faster in every step. Tested in tests/test_cluster.c. */
 #ifndef ABD_STEP_CLUSTER_H
 #define ABD_STEP_CLUSTER_H
 
@@ -44,7 +44,7 @@ typedef struct Cluster {
   Vec3 gravity;                 /* of its first block */
   Mat3 second;                  /* sum of m x x^T */
   /* cluster_close: */
-  double paid;                    /* part of their rise that light links of a tied cluster pay */
+  double link_loss;               /* part of their rise that light links of a tied cluster lose */
   bool whole_kick;                /* contact takes nothing of the half kick at the end of the step */
   double factor;                  /* of velocities, relative to the rigid motion if there is one */
   Vec3 center, velocity, turning; /* of the rigid motion */

@@ -43,7 +43,7 @@ typedef struct Island {
   int excess_body;      /* begin: that body */
   bool strained;        /* begin: the targets of jointed bodies are strained, see step/mechanism.h: they do not fly */
   int active_count;     /* newton: bodies in the active set */
-  bool exact;           /* newton: its matrix had the stiffness of loads, see is_exact of cpu/assembly.h */
+  bool exact;           /* newton: its matrix had all terms of the loads, see is_exact of cpu/assembly.h */
   double residual;      /* newton: [m/s] largest speed of the Newton step */
   int residual_body;    /* newton: the body of that speed */
   double load_change;   /* newton: of the loads of friction, as a part of them */

@@ -135,7 +135,7 @@ void joint_begin(Work *work, int joint) {
 void joint_start(Work *work, int joint) { work->joint[joint].energy = joint_energy(work, joint, work->q.body); }
 
 /* The twist of strained bodies depends on the poses that it refers to. If these followed every iteration, its energy
- * would change with them, and Newton's method would find the minimum of none. */
+ * would change with them, and Newton's method would have no function to minimise. */
 static bool has_turned(Quat now, Quat then) {
   double both = quat_dot(now, then);
   return both * both < TWIST_NEAR * TWIST_NEAR * quat_dot(now, now) * quat_dot(then, then);

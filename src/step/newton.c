@@ -216,7 +216,7 @@ static void judge_trials(Step *s) {
   }
 }
 
-/* Steps that nothing cut, shortened or damped. Of a longer one that was tried first Newton's own may be left. */
+/* Steps that nothing cut, shortened or damped. Newton's own counts also if a longer one was tried first and refused. */
 static void note_steady(Island *g, double length) {
   bool whole = g->active_count >= g->body_count && length >= least(g->scale, 1);
   g->steady = whole && g->damping == 0 && g->cuts == 0 ? g->steady + 1 : 0;

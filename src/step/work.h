@@ -62,8 +62,7 @@ bool predict_restarts(const Work *work, int block);
 void predict_finish(const Work *work, int block, State *after);
 /* The motion of a body in the step relative to what a step allows: its turn, and its approach [m] to another body by
  * their velocities. The straight path of a body that turns far leads through its middle, and that of one that moves far
- * through what it would push away. 0 for a vertex, and if a motion that is
- * too far cannot lead to the other body. */
+ * through what it would push away. 0 for a vertex, and if a motion that is too far cannot lead to the other body. */
 double predict_excess(const Work *work, int body, int other, double approach);
 /* Whether the block's target is a flight. */
 bool predict_flies(const Work *work, int block);

@@ -232,11 +232,20 @@ static bool is_flying_body(const JointedFlight *f, int k) {
 /* Of the bodies of a mechanism, before and after its joints are closed. */
 typedef struct Closing {
   double mass, open, closed; /* [kg], twice the kinetic energies [J] */
+  double moved;              /* [J] the same of the displacements that closed them, if they took the whole step */
   Vec3 momentum;             /* after */
 } Closing;
 
 static double twice_energy(const Model *m, int body, const Affine *at, Flight f) {
   return m->body[body].mass * dot(f.v, f.v) + dot(f.l, freedom_spin(&m->body[body], affine_linear(at), f.l));
+}
+
+static double twice_displaced(const JointedFlight *f, int k) {
+  const Body *b = &f->work->model->body[f->block[k]];
+  Affine d = affine_sub(f->pose[k], f->from[k]);
+  double sum = b->mass * norm_sq(d.n[0]);
+  for (int i = 0; i < 3; i++) sum += component(b->second, i) * norm_sq(d.n[i + 1]);
+  return sum / f->work->h2;
 }
 
 static void add_closed(const JointedFlight *f, int k, Closing *sum) {
@@ -246,7 +255,21 @@ static void add_closed(const JointedFlight *f, int k, Closing *sum) {
   sum->mass += m->body[body].mass;
   sum->open += twice_energy(m, body, &f->from[k], f->flight[k]);
   sum->closed += twice_energy(m, body, &f->pose[k], closed);
+  sum->moved += twice_displaced(f, k);
   sum->momentum = add_scaled(sum->momentum, m->body[body].mass, closed.v);
+}
+
+/* The poses at the start of the step close the joints too, and are as far from the flight as it has energy. Rounds that
+ * went farther did not find the least displacement. */
+static bool strays(const JointedFlight *f, int k, const Closing *s) {
+  return !f->scripted[f->mechanism[k]] && s->moved > s->open;
+}
+
+/* The flight stays free: Newton's method closes the joints, from the poses at the start. */
+static void leave_open(JointedFlight *f, int k) {
+  f->pose[k] = f->from[k];
+  if (is_flying_body(f, k)) f->work->flight[f->block[k]] = f->flight[k];
+  f->strained[f->mechanism[k]] = true;
 }
 
 /* The velocities of closed mechanisms. Displacements that close joints after a long way may be so large that they add
@@ -260,9 +283,12 @@ static Outcome take_closed(JointedFlight *f) {
     w->flight[f->block[k]] = flight_closed(w, f->block[k], f->flight[k], &f->from[k], &f->pose[k]);
     add_closed(f, k, &sum[f->mechanism[k]]);
   }
+  for (int k = 0; k < f->count; k++)
+    if (mechanism_lives(f, k) && strays(f, k, &sum[f->mechanism[k]])) leave_open(f, k);
+  put_poses(f);
   for (int k = 0; k < f->count; k++) {
     const Closing *s = &sum[f->mechanism[k]];
-    if (!mechanism_lives(f, k) || !is_flying_body(f, k) || !(s->closed > s->open)) continue;
+    if (!mechanism_lives(f, k) || !is_flying_body(f, k) || !(s->closed > s->open) || strays(f, k, s)) continue;
     Flight *own = &w->flight[f->block[k]];
     Vec3 mean = scale(1 / s->mass, s->momentum);
     double common = dot(mean, s->momentum), part = sqrt(most(s->open - common, 0) / (s->closed - common));

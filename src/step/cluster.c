@@ -3,6 +3,7 @@
 
 #include "kernel/constant.h"
 #include "kernel/rigid.h"
+#include "step/flight.h"
 
 static double kinetic_of(const Model *m, int i, const Affine *rate) {
   double e = 0.5 * block_mass(m, i) * norm_sq(rate->n[0]);
@@ -61,12 +62,17 @@ static void add_momenta(const Model *m, int i, const Affine *q, const Affine *ra
 }
 
 /* The rate with what contact took of the last half kick, which the next step gives back. */
-static Affine whole_rate(const Model *m, const State *s, int i, Affine rate) {
-  if (block_is_vertex(m, i)) return rate;
-  Mat3 a = affine_linear(&s->q.body[i]);
-  Mat3 turn = mat3_mul(mat3_skew(freedom_spin(&m->body[i], a, s->taken[i].l)), a);
-  Affine taken = affine(s->taken[i].v, turn);
-  return affine_add_scaled(rate, 1, taken);
+static Affine whole_rate(const Work *w, int i, const State *after) {
+  Affine rate = node_vector(w->model, after->rate, i);
+  if (block_is_vertex(w->model, i)) return rate;
+  return affine_add_scaled(rate, 1, flight_rate(w, i, &after->q.body[i], after->taken[i]));
+}
+
+/* The same at the start of the step. */
+static Affine whole_rate_before(const Work *w, int i) {
+  Affine rate = node_vector(w->model, w->state->rate, i);
+  if (block_is_vertex(w->model, i)) return rate;
+  return affine_add_scaled(rate, 1, flight_rate(w, i, &w->state->q.body[i], flight_returned(w, i)));
 }
 
 static void join_momenta(Momenta *a, const Momenta *b) {
@@ -99,7 +105,7 @@ static Rise rise_of(const Work *w, int i, const State *after) {
 GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
   Affine q0 = node_pose(m, w->state->q, i), q = node_pose(m, after->q, i);
-  Affine rate0 = node_vector(m, w->state->rate, i), rate = node_vector(m, after->rate, i);
+  Affine rate = node_vector(m, after->rate, i);
   const Rise r = rise_of(w, i, after);
   double mass = block_mass(m, i), kinetic = r.kinetic;
   c->gain += r.rise;
@@ -109,7 +115,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   c->pushed |= r.given.forces != 0 || r.given.drag != 0;
   join_fall(c, block_gravity(m, i));
   c->mass += mass;
-  Affine whole = whole_rate(m, after, i, rate), whole0 = whole_rate(m, w->state, i, rate0);
+  Affine whole = whole_rate(w, i, after), whole0 = whole_rate_before(w, i);
   c->took |= !block_is_vertex(m, i) && norm_sq(after->taken[i].v) + norm_sq(after->taken[i].l) > 0;
   c->returned += kinetic_of(m, i, &whole) - kinetic;
   add_momenta(m, i, &q, &rate, &c->own);
@@ -243,7 +249,7 @@ static Affine rigid_rate(const Cluster *c, Vec3 velocity, Vec3 turning, const Af
 Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
   Affine rate = node_vector(m, after->rate, i), zero = affine_sub(rate, rate);
-  if (c->whole_kick) rate = whole_rate(m, after, i, rate);
+  if (c->whole_kick) rate = whole_rate(w, i, after);
   if (c->tied) return affine_add_scaled(zero, tied_factor(c, w, i, after), rate);
   Affine q = node_pose(m, after->q, i);
   Affine rigid = rigid_rate(c, c->velocity, c->turning, &q, block_is_vertex(m, i));

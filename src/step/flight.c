@@ -47,14 +47,21 @@ static Flight vertex_kick(const Work *w, int i, Flight f, double duration) {
   return slowed(kicked(w, i, f, duration, duration), 1 / (1 + duration * block_drag(w->model, i, 0)), 1);
 }
 
+Flight flight_returned(const Work *w, int i) {
+  const Flight *taken = &w->state->taken[i];
+  double part = w->h / w->state->before;
+  return slowed(*taken, part, part);
+}
+
 Flight flight_begin(const Work *w, int i, double duration) {
   const State *s = w->state;
   Flight f = {.v = node_vector(w->model, s->rate, i).n[0]};
   if (!is_dynamic(w, i)) return f;
   if (block_is_vertex(w->model, i)) return vertex_kick(w, i, f, duration);
-  f.v = add(f.v, s->taken[i].v);
+  Flight returned = flight_returned(w, i);
+  f.v = add(f.v, returned.v);
   f.l = spin_momentum(affine_linear(&s->q.body[i]), affine_linear(&s->rate.body[i]), w->model->body[i].second);
-  f.l = add(f.l, s->taken[i].l);
+  f.l = add(f.l, returned.l);
   return start_kick(w, i, f, duration);
 }
 

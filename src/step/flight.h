@@ -31,9 +31,13 @@ Flight flight_dragged(const Work *work, int block, Flight flight);
 Affine flight_rate(const Work *work, int block, const Affine *at, Flight flight);
 /* The half kick at the end of the step. Contacts, stops and drives take of it the component along the changes of
  * velocity and spin that they made, in the metric of inertia, and no more than at rest. The next step begins with what
- * was taken, so that they take it there. */
+ * was taken (flight_returned), so that they take it there: in proportion to its length, as they carry a load for that
+ * time. */
 Flight flight_last_kick(const Work *work, int block);
 Flight flight_taken(const Work *work, int body); /* of a body without joints; others: mechanism_take */
+Flight flight_returned(const Work *work, int body);
+/* Whether what separates a body from its target is rounding. */
+bool flight_landed(const Work *work, int body);
 /* The changes that the solve made; a product in the metric of inertia; what is taken, with the product of the kick
  * against the changes and that of the changes with themselves. */
 Flight flight_pushed(const Work *work, int body);

@@ -139,8 +139,8 @@ static double resting_share(const Work *w, int i) {
   return d.end_kick / (d.start * d.end_kick + d.start_kick);
 }
 
-/* What separates a body from its target is rounding. */
-static bool is_at(const Affine *q, const Affine *to) {
+bool flight_landed(const Work *w, int i) {
+  const Affine *q = &w->q.body[i], *to = &w->target.body[i];
   bool at = true;
   for (int k = 0; k < 4; k++) at &= !(norm(sub(q->n[k], to->n[k])) > ROUNDING_DISTANCE * norm(to->n[k]));
   return at;
@@ -148,8 +148,7 @@ static bool is_at(const Affine *q, const Affine *to) {
 
 /* A body at its target was not pushed. */
 Flight flight_pushed(const Work *w, int i) {
-  const Affine *q = &w->q.body[i], *to = &w->target.body[i];
-  return is_at(q, to) ? (Flight){0} : flight_closed(w, i, (Flight){0}, to, q);
+  return flight_landed(w, i) ? (Flight){0} : flight_closed(w, i, (Flight){0}, &w->target.body[i], &w->q.body[i]);
 }
 
 double flight_product(const Work *w, int i, Flight a, Flight b) {

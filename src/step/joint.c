@@ -4,6 +4,7 @@
 #include "contact/law.h"
 #include "kernel/constant.h"
 #include "kernel/rigid.h"
+#include "step/flight.h"
 #include "step/joint_part.h"
 
 /* The smallest gap to a stop, relative to its range; s: the coordinate. */
@@ -232,10 +233,21 @@ static double updated_hold(const Work *work, const Joint *j, const Pull *p, doub
   return least(most(hold, -p->limit), p->limit);
 }
 
-/* A force that moves a body by less than a flight leaves open is none. */
-static void forget_small(const Work *work, const Joint *j, JointState *s) {
-  for (int k = 0; k < j->row_count; k++)
-    if (fabs(s->force[k]) * work->h2 < FLIGHT_OPEN * j->arm * j->mass) s->force[k] = 0;
+static bool has_landed(const Work *work, int joint, int k) {
+  Jet row = joint_row(work, joint, k, work->q.body);
+  bool all = true;
+  for (int x = 0; x < row.count; x++) all &= flight_landed(work, row.body[x]);
+  return all;
+}
+
+/* A force that moves a body by less than a flight leaves open is none. If the bodies flew, nor is what the penalty makes
+ * of that: the next step would be solved, and lose energy as an impact does. */
+static void forget_small(const Work *work, int joint, JointState *s) {
+  const Joint *j = &work->model->joint[joint];
+  for (int k = 0; k < j->row_count; k++) {
+    bool small = fabs(s->force[k]) * work->h2 < FLIGHT_OPEN * j->arm * j->mass;
+    if (small || has_landed(work, joint, k)) s->force[k] = 0;
+  }
 }
 
 void joint_finish(const Work *work, int i, State *after) {
@@ -247,7 +259,7 @@ void joint_finish(const Work *work, int i, State *after) {
   for (int k = 0; k < j->row_count; k++)
     s->force[k] = joint_act_row(t, k, joint_row(work, i, k, work->q.body).value).slope / work->h2;
   if (joint_has_twist(j) && quat_dot(joint_twist(j, work->q.body), t->twist) < 0) s->force[j->row_count - 1] *= -1;
-  if (predict_flies(work, joint_body(work->model, i))) forget_small(work, j, s);
+  if (predict_flies(work, joint_body(work->model, i))) forget_small(work, i, s);
   if (j->coordinate == ABD_COORDINATE_NONE) return;
   double position = joint_coordinate_at(work, i, work->q.body).value;
   const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];

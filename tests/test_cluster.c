@@ -141,6 +141,79 @@ static void test_double_pendulum(void **state) {
   lab_close(&lab);
 }
 
+/* A pendulum of 0.25 m, whose period is about 25 steps: its turning points leave it neither more nor less energy. */
+static void test_turning_points(void **state) {
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    Lab lab = lab_open(world(0.04, ABD_INTEGRATOR_RIGID));
+    AbdBodyDef def = lab_at(lab_box(&lab, 0.1, 0.1, 0.1), vec3(0, 0, -0.25));
+    vec3_to(def.velocity, vec3((const double[]){0.3, 0.7, 1.5}[k], 0, 0));
+    AbdBodyId box = lab_body_def(&lab, &def);
+    AbdJointDef rod = joint_def(ABD_JOINT_DISTANCE, box, world_body, vec3(0, 0, -0.25), vec3(0, 0, 1));
+    vec3_to(rod.point_b, vec3(0, 0, 0));
+    lab_joint(&lab, &rod);
+    lab_step(&lab);
+    double first = energy(&lab), kinetic = lab.report.energy[ABD_TERM_KINETIC], worst = 0;
+    for (int i = 0; i < 1500; i++) {
+      lab_step(&lab);
+      worst = fmax(worst, fabs(energy(&lab) - first));
+    }
+    lab_expect_below("energy off / first kinetic energy", worst / kinetic, 2e-3);
+    lab_close(&lab);
+  }
+}
+
+/* A double pendulum with a soft spring between the bars: its error in flight oscillates, and is a part of what it
+ * stores. That of the joints is corrected. */
+static void test_sprung_pendulum(void **state) {
+  (void)state;
+  Lab lab = lab_open(world(0.01, ABD_INTEGRATOR_RIGID));
+  AbdMeshId bar = lab_box(&lab, 1, 0.1, 0.1);
+  AbdBodyId a = lab_body(&lab, bar, vec3(0.5, 0, 0), vec3(0, 0, 0)),
+            b = lab_body(&lab, bar, vec3(1.5, 0, 0), vec3(0, 0, 0));
+  lab_join(&lab, ABD_JOINT_HINGE, a, world_body, vec3(0, 0, 0), vec3(0, 1, 0));
+  AbdJointDef hinge = joint_def(ABD_JOINT_HINGE, b, a, vec3(1, 0, 0), vec3(0, 1, 0));
+  hinge.stiffness = 10;
+  lab_joint(&lab, &hinge);
+  double worst = 0, kinetic = 0;
+  for (int i = 0; i < (int)lab_seconds(10000, 300); i++) {
+    lab_step(&lab);
+    worst = fmax(worst, fabs(energy(&lab) + lab.report.energy[ABD_TERM_JOINT]));
+    kinetic = fmax(kinetic, lab.report.energy[ABD_TERM_KINETIC]);
+  }
+  lab_expect_below("energy off / largest kinetic energy", worst / kinetic, 1e-3);
+  lab_close(&lab);
+}
+
+/* A box rests on a stiff spring. Another one spins so fast past a wall that steps are split there. The spring carries
+ * gravity for the time of a sub-step, not that of the step before. */
+static void test_load_in_substeps(void **state) {
+  (void)state;
+  Lab lab = lab_open(world(0.02, ABD_INTEGRATOR_RIGID));
+  AbdMeshId cube = lab_box(&lab, 0.2, 0.2, 0.2);
+  AbdBodyId box = lab_body(&lab, cube, vec3(0, 0, 0), vec3(0, 0, 0));
+  AbdJointDef slider = joint_def(ABD_JOINT_SLIDER, box, world_body, vec3(0, 0, 0), vec3(0, 0, 1));
+  slider.stiffness = 1e5;
+  slider.rest = lab_view(&lab, box).mass * gravity / slider.stiffness;
+  lab_joint(&lab, &slider);
+  lab_static(&lab, lab_box(&lab, 0.1, 1, 1), vec3(1.5, 0, 0));
+  for (int i = 0; i < 100; i++) lab_step(&lab);
+  AbdBodyDef other = lab_at(cube, vec3(1.3, 0, -1));
+  vec3_to(other.velocity, vec3(0, 0, 6));
+  vec3_to(other.angular_velocity, vec3(0, 80, 0));
+  lab_body_def(&lab, &other);
+  double fastest = 0;
+  int most = 0;
+  for (int i = 0; i < 30; i++) {
+    lab_step(&lab);
+    fastest = fmax(fastest, norm(lab_velocity(&lab, box)));
+    if (lab.report.substeps > most) most = lab.report.substeps;
+  }
+  assert_true(most > 1);
+  lab_expect_below("speed of the box [m/s]", fastest, 1e-6);
+  lab_close(&lab);
+}
+
 /* Free bodies that collide: momentum to rounding, no gain; bodies that fly by do not change. */
 static void test_free_cluster(void **state) {
   (void)state;
@@ -310,11 +383,19 @@ static void test_light_link(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_light_link),           cmocka_unit_test(test_rolling),
-      cmocka_unit_test(test_welded_balls),         cmocka_unit_test(test_hinged_rod),
-      cmocka_unit_test(test_free_cluster),         cmocka_unit_test(test_collision_in_fall),
-      cmocka_unit_test(test_double_pendulum),      cmocka_unit_test(test_balance),
-      cmocka_unit_test(test_drive_balance),        cmocka_unit_test(test_dropped_double_pendulum),
+      cmocka_unit_test(test_turning_points),
+      cmocka_unit_test(test_sprung_pendulum),
+      cmocka_unit_test(test_load_in_substeps),
+      cmocka_unit_test(test_light_link),
+      cmocka_unit_test(test_rolling),
+      cmocka_unit_test(test_welded_balls),
+      cmocka_unit_test(test_hinged_rod),
+      cmocka_unit_test(test_free_cluster),
+      cmocka_unit_test(test_collision_in_fall),
+      cmocka_unit_test(test_double_pendulum),
+      cmocka_unit_test(test_balance),
+      cmocka_unit_test(test_drive_balance),
+      cmocka_unit_test(test_dropped_double_pendulum),
       cmocka_unit_test(test_soft_on_spinning_box),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

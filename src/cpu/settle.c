@@ -87,6 +87,7 @@ bool settle_velocities(Cpu *cpu, State *after) {
   if (cpu->domain && !cpu->domain->clusters(cpu->domain->self, s.root, s.label, s.cluster)) return false;
   settle_close_large(&s);
   for_chunks(cpu, &s, close_chunk);
+  settle_share_owed(&s);
   settle_add_rests(&s);
   return true;
 }

@@ -45,6 +45,7 @@ typedef struct JointState {
   double stick;             /* offset of the sticking point of dry friction from the coordinate */
   double hold;              /* [N m or N] effort of a speed drive at its target speed */
   Stiffening stiffening;    /* of the stops' barriers */
+  double owed;              /* [J] its share of what later steps correct, see step/cluster.h */
   AbdDrive drive;
 } JointState;
 

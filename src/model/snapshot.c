@@ -17,7 +17,7 @@ typedef struct Header {
   double range, tolerance; /* the world's, which may be automatic */
   uint64_t checksum;       /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst13";
+static const char snapshot_magic[8] = "abdst14";
 
 static Header header_of(const State *state, const Model *model) {
   return (Header){.step = state->step,

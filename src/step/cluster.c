@@ -109,6 +109,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   const Rise r = rise_of(w, i, after);
   double mass = block_mass(m, i), kinetic = r.kinetic;
   c->gain += r.rise;
+  c->exchange += fabs(r.given.gravity + r.given.forces);
   c->risen += r.link;
   if (!block_is_vertex(m, i)) c->strain += body_strain_energy(m, i, &q) - body_strain_energy(m, i, &q0);
   c->kinetic += kinetic;
@@ -128,8 +129,10 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
 
 void cluster_join(Cluster *c, const Cluster *p) {
   c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
-  c->jointed |= p->jointed, c->sprung |= p->sprung, c->soft |= p->soft;
-  c->gain += p->gain, c->risen += p->risen, c->strain += p->strain, c->exchange += p->exchange, c->known += p->known;
+  c->jointed |= p->jointed, c->soft |= p->soft;
+  c->gain += p->gain, c->risen += p->risen, c->strain += p->strain, c->known += p->known;
+  c->swing[0] += p->swing[0], c->swing[1] += p->swing[1];
+  c->owed += p->owed, c->joints += p->joints, c->exchange += p->exchange;
   c->pushed |= p->pushed, c->took |= p->took;
   if (p->mass > 0) join_fall(c, p->gravity);
   c->kinetic += p->kinetic, c->returned += p->returned, c->mass += p->mass;
@@ -195,19 +198,37 @@ static void slow_turning(Cluster *c) {
 }
 
 /* A flight of a mechanism changes no energy: gains and small losses are corrected. A body alone flies exactly under
- * `rigid`; other integrators take energy, and give some when BDF2 follows a step of Euler. Springs exchange energy
- * with the motion: their error oscillates and is a part of what they exchange, and no correction is possible at rest.
- * Contact may take energy. */
-static bool corrects(const Cluster *c) {
-  if (c->touched || !c->jointed) return c->gain > 0;
-  return c->sprung ? c->gain > c->exchange : c->gain > -ENERGY_CORRECTED * c->scaled;
+ * `rigid`; other integrators take energy, and give some when BDF2 follows a step of Euler. Contact may take energy. */
+static bool corrects(const Cluster *c, double gain) {
+  return gain > (c->touched || !c->jointed ? 0 : -ENERGY_CORRECTED * c->scaled);
+}
+
+/* The gain to correct, with that of earlier steps. The errors of springs in flight oscillate. */
+static double false_gain(const Cluster *c) {
+  if (c->touched) return c->gain;
+  double gain = c->gain + c->owed;
+  return gain - least(most(gain, c->swing[0]), c->swing[1]);
 }
 
 /* Light links of a tied cluster lose up to what they rose by, then all blocks the rest. */
-static void correct(Cluster *c) {
-  double own = c->tied ? least(most(0, c->gain), c->risen) : 0;
+static void correct(Cluster *c, double gain) {
+  double own = c->tied ? least(most(0, gain), c->risen) : 0;
   c->link_loss = own > 0 ? own / c->risen : 0;
-  c->factor = c->scaled > own ? sqrt(most(0, 1 - (c->gain - own) / (c->scaled - own))) : 1;
+  c->factor = c->scaled > own ? sqrt(most(0, 1 - (gain - own) / (c->scaled - own))) : 1;
+}
+
+/* [J] that the velocities lose. */
+static double corrected(const Cluster *c) {
+  double own = c->link_loss * c->risen;
+  return own + (1 - c->factor * c->factor) * (c->scaled - own);
+}
+
+/* At rest there are no velocities to take a gain from: a pendulum would keep at each of its turning points what its
+ * flight takes back afterwards, and be given that too. So later steps correct it. A loss that is more than a small part
+ * of what the step exchanged is none of the flight. */
+static void owe(Cluster *c, double left) {
+  bool flies = c->jointed && !c->touched && c->keeps_spin;
+  c->owed = flies && left > -ENERGY_CORRECTED * (c->scaled + c->exchange) ? left : 0;
 }
 
 void cluster_close(Cluster *c, double h) {
@@ -218,9 +239,14 @@ void cluster_close(Cluster *c, double h) {
   c->factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;
-  if (c->driven || !(c->mass > 0) || exact) return;
+  if (c->driven || !(c->mass > 0) || exact) {
+    c->owed = 0;
+    return;
+  }
   if (!c->tied) c->scaled = find_rigid_motion(c, h);
-  if (c->scaled > 0 && corrects(c)) correct(c);
+  double gain = false_gain(c);
+  if (c->scaled > 0 && corrects(c, gain)) correct(c, gain);
+  owe(c, gain - corrected(c));
   if (!c->tied && (c->touched || !c->jointed)) slow_turning(c);
 }
 
@@ -229,10 +255,7 @@ bool cluster_changes(const Cluster *c) {
          norm_sq(sub(c->velocity_kept, c->velocity)) > 0;
 }
 
-double cluster_rest(const Cluster *c) {
-  double own = c->link_loss * c->risen;
-  return c->gain - own - c->known - (1 - c->factor * c->factor) * (c->scaled - own);
-}
+double cluster_rest(const Cluster *c) { return c->gain - c->known - corrected(c); }
 
 /* The factor of a block's velocities in a tied cluster. */
 static double tied_factor(const Cluster *c, const Work *w, int i, const State *after) {

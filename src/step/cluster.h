@@ -27,13 +27,15 @@ typedef struct Cluster {
   bool driven;                  /* scripts or drives act on it: its energy may rise */
   bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
   bool jointed;                 /* it has joints */
-  bool sprung;                  /* its joints have springs that act in flight */
   bool soft;                    /* it has soft bodies */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
   double risen;                 /* [J] the same of the kinetic energies of light links that rose */
   double strain;                /* [J] rise of the strain energy of its bodies; under `rigid` a flight only rounds it */
-  double exchange;              /* [J] that its springs took or gave */
+  double exchange;              /* [J] sizes of what gravity, given forces and springs did */
+  double owed;                  /* [J] gain of flights that is not corrected yet; cluster_close: after the step */
+  int joints;                   /* among which that is shared */
+  double swing[2];              /* [J] errors of its springs in flight, which oscillate: losses, gains */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
   bool took;                    /* contact took of the half kicks at the end of the step, see State.taken */
   double returned;              /* [J] kinetic energy of what contact took of half kicks */

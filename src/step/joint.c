@@ -94,6 +94,21 @@ double joint_spring_gain(const Work *work, int joint) {
          spring_energy(j, joint_coordinate_in(work->model, work->state, joint, work->state->q.body).value);
 }
 
+/* The part of a spring's energy that a flight counts double. */
+static double double_counted(const Work *work, int joint, const Affine *q, double near) {
+  const Joint *j = &work->model->joint[joint];
+  Jet coordinate;
+  double force;
+  if (!joint_spring(work->model, joint, q, near, &coordinate, &force)) return 0;
+  double part = 0.25 * work->h * work->h * j->def.stiffness * mobility(work->model, q, &coordinate);
+  return part * spring_energy(j, coordinate.value);
+}
+
+double joint_spring_error(const Work *work, int joint) {
+  return double_counted(work, joint, work->q.body, work->joint[joint].angle) -
+         double_counted(work, joint, work->state->q.body, work->state->joint[joint].angle);
+}
+
 bool joint_acts_on_flight(const Model *m, const State *state, int joint) {
   const Joint *j = &m->joint[joint];
   const JointState *s = &state->joint[joint];

@@ -78,6 +78,9 @@ bool joint_near_stop(const Work *work, int joint);
 void joint_work(const Work *work, int joint, const State *after, double *drive, double *damping);
 /* [J] that the spring of a joint has stored since the start of the step. */
 double joint_spring_gain(const Work *work, int joint);
+/* [J] of it that a flight in one part adds to the energy at most: a spring that acts at the ends of a step h, on an
+ * inertia m, keeps its energy U and that of the motion less h^2 k / (4 m) U. 0 if it does not act in flight. */
+double joint_spring_error(const Work *work, int joint);
 /* The pose of a joint's end; the world's is the identity. */
 Affine joint_pose(const Affine *q, int body);
 /* A body of the joint that moves, -1 if none. */

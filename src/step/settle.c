@@ -66,9 +66,7 @@ void settle_add_joints(Settle *s) {
       for (int e = 0; e < 2; e++) mark_side(m, c, m->joint[j].end[e].body);
     c->driven |= w->state->joint[j].drive.kind != ABD_DRIVE_NONE;
     c->touched |= joint_acts_on_flight(m, w->state, j);
-    Jet coordinate;
-    double drive, damping, force;
-    c->sprung |= joint_spring(m, j, w->q.body, w->joint[j].angle, &coordinate, &force);
+    double drive, damping;
     joint_work(w, j, s->after, &drive, &damping);
     s->report->work[ABD_WORK_DRIVES] += drive;
     s->report->work[ABD_WORK_DAMPING] += damping;
@@ -76,6 +74,10 @@ void settle_add_joints(Settle *s) {
     double stored = joint_spring_gain(w, j);
     c->gain += stored;
     c->exchange += fabs(stored);
+    c->owed += w->state->joint[j].owed;
+    c->joints++;
+    double error = joint_spring_error(w, j);
+    c->swing[error > 0] += error;
   }
 }
 
@@ -241,6 +243,15 @@ void settle_close_chunk(Settle *s, int k) {
     if (block_motion(m, i) != ABD_MOTION_DYNAMIC) continue;
     node_put(m, s->after->rate, i, cluster_rate(c, s->work, i, s->after));
     if (c->whole_kick && !block_is_vertex(m, i)) s->after->taken[i] = (Flight){0};
+  }
+}
+
+void settle_share_owed(Settle *s) {
+  const Model *m = s->work->model;
+  for (int j = 0; j < m->joint_count; j++) {
+    int body = joint_body(m, j);
+    const Cluster *c = body < 0 ? NULL : cluster_of(s, body);
+    s->after->joint[j].owed = c ? c->owed / c->joints : 0;
   }
 }
 

@@ -61,6 +61,8 @@ void settle_join_chunks(Settle *settle);
 void settle_close_large(Settle *settle);
 /* Decides on those of another cluster, and changes the rates of a chunk's blocks in `after`. */
 void settle_close_chunk(Settle *settle, int chunk);
+/* What later steps have to correct, to the joints in `after`. */
+void settle_share_owed(Settle *settle);
 /* What is left of the clusters' energies, to the report. */
 void settle_add_rests(Settle *settle);
 

@@ -4,8 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+static const double SWING = 1.0 / 16;     /* see balance.h */
+static const double STOP_RANGE = 1.0 / 4; /* [room between two stops] of their barriers at most */
+
 static void add_mass(Balance *b, double mass, Vec3 gravity, Vec3 at, Vec3 velocity) {
   Vec3 momentum = scale(mass, velocity), spin = cross(at, momentum);
+  b->mass += mass;
   b->own_kinetic += 0.5 * mass * norm_sq(velocity);
   b->gravity -= mass * dot(gravity, at);
   b->momentum = add(b->momentum, momentum);
@@ -67,8 +71,9 @@ static void add_joint(Balance *b, const AbdWorld *world, AbdJointId id, double d
   AbdJointDef def;
   AbdJointReading now;
   if (abd_joint_def(world, id, &def) != ABD_OK || abd_joint_reading(world, id, &now) != ABD_OK) return;
-  double off = now.position - def.rest, change = now.position - *position;
+  double off = now.position - def.rest, before = *position - def.rest, change = now.position - *position;
   if (def.stiffness > 0) b->spring += 0.5 * def.stiffness * off * off;
+  if (def.stiffness > 0) b->swing += SWING * fmax(0, 0.5 * def.stiffness * (off * off - before * before));
   if (def.damping > 0) b->damper += 0.5 * def.damping / dt * change * change;
   *position = now.position;
 }
@@ -116,4 +121,19 @@ Balance balance_of(const AbdWorld *world, const AbdStepReport *report, bool dry,
 double balance_stored(double stored, const Balance *before, const Balance *after) {
   double most = after->contact + after->stop + after->anchor;
   return fmax(0, fmin(most, stored + before->mechanical - after->mechanical));
+}
+
+bool balance_has_stop(const AbdWorld *world) {
+  double range = abd_world_settings(world).contact.range;
+  for (size_t k = 0; k < abd_world_joint_count(world); k++) {
+    AbdJointId id = abd_world_joint_at(world, k);
+    AbdJointDef def;
+    AbdJointReading now;
+    if (abd_joint_def(world, id, &def) != ABD_OK || abd_joint_reading(world, id, &now) != ABD_OK) continue;
+    double lo = def.limit[0], hi = def.limit[1], room = STOP_RANGE * (hi - lo);
+    if (def.kind == ABD_JOINT_ROPE && !(def.length - now.position >= range)) return true;
+    if (isfinite(lo) && now.position - lo < (isfinite(room) ? room : range)) return true;
+    if (isfinite(hi) && hi - now.position < (isfinite(room) ? room : range)) return true;
+  }
+  return false;
 }

@@ -25,7 +25,9 @@
  * "!" after the step of the worst gain: it did not converge. Classes count gains above 0.1 and 1 %; "conv." counts the
  * worlds above 1 % all of whose steps converged. "book" is the gain of mechanical energy plus all energy that the
  * report has in contacts and stops: it also jumps when a barrier's stiffness does. A gain is relative to the kinetic
- * energy before the step, or to 1/1000 of the largest up to its end if that is more. */
+ * energy before the step, or to 1/1000 of the largest up to its end, or to that at a speed of 1e-9 m/s, the largest of
+ * them. What contacts, stops and springs return is no gain, see balance.h, nor what
+ * flights take back in the next step. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +43,7 @@
 
 static const double LOOSE = 0.05;         /* of the normal forces */
 static const double LEAST_KINETIC = 1e-3; /* of the largest kinetic energy so far; gains are relative to no less */
+static const double LEAST_SPEED = 1e-9;   /* [m/s] nor to less than if all moved with this speed, which is rounding */
 
 typedef struct Arguments {
   RandomOptions world;
@@ -87,6 +90,13 @@ static double now(void) {
 
 /* ---- One world ---- */
 
+/* A gain of the last step that flights made, at most `flight` of it, and may take back in the next one: a pendulum has
+ * no velocity at its turning point to be corrected. */
+typedef struct Swing {
+  double gain, flight, kinetic;
+  AbdStepReport report;
+} Swing;
+
 typedef struct Run {
   const Arguments *arguments;
   Result *result;
@@ -95,8 +105,8 @@ typedef struct Run {
   Balance first, last;
   double *position; /* of joints */
   double peak;      /* largest kinetic energy */
-  double stored;    /* balance_stored */
-  bool touches;     /* bodies may touch at the start */
+  Swing swing;
+  double stored; /* balance_stored; infinite before the first step if contacts or stops may act then */
 } Run;
 
 static void put_head(void) {
@@ -123,6 +133,15 @@ static void raise_gain(Gain *gain, double joule, double kinetic, const AbdStepRe
     *gain = (Gain){joule / kinetic, joule, r->step, r->outcome != ABD_CONVERGED};
 }
 
+/* Gains that flights made are judged after the next step. */
+static void judge_gain(Run *run, double gain, double kinetic, const AbdStepReport *report) {
+  const Swing *last = &run->swing;
+  double flight = report->work[ABD_WORK_RESIDUAL], back = fmin(last->flight, fmax(0, -flight));
+  if (last->flight > 0) raise_gain(&run->result->gain, last->gain - back, last->kinetic, &last->report);
+  run->swing = (Swing){gain, fmin(gain, flight), kinetic, *report};
+  if (!(run->swing.flight > 0)) raise_gain(&run->result->gain, gain, kinetic, report);
+}
+
 static void compare_momenta(Run *run, const Balance *b) {
   Result *r = run->result;
   if (!r->facts.free) return;
@@ -134,16 +153,18 @@ static void compare_energies(Run *run, const Balance *b, const AbdStepReport *re
   Result *r = run->result;
   const Balance *last = &run->last;
   run->peak = fmax(run->peak, b->kinetic);
-  double kinetic = fmax(last->kinetic, LEAST_KINETIC * run->peak), change = b->mechanical - last->mechanical;
-  double gain = change - run->stored;
+  double least = fmax(LEAST_KINETIC * run->peak, 0.5 * b->mass * LEAST_SPEED * LEAST_SPEED);
+  double kinetic = fmax(last->kinetic, least), change = b->mechanical - last->mechanical;
+  double gain = change - run->stored - b->swing;
+  bool known = isfinite(run->stored);
   run->stored = balance_stored(run->stored, last, b);
   if (!isfinite(b->mechanical) && !r->infinite) r->infinite = report->step;
   if (run->arguments->replay) put_step(run, report, b, fmax(0, gain), kinetic);
   r->kinetic_error = fmax(r->kinetic_error, fabs(b->kinetic - b->own_kinetic) / fmax(run->peak, 1e-300));
-  if (run->touches && report->step == 1) return; /* the energy of contacts before the first step is not known */
-  raise_gain(&r->gain, gain, kinetic, report);
+  if (!known) return;
+  judge_gain(run, gain, kinetic, report);
   raise_gain(&r->book, change + b->contact + b->stop - last->contact - last->stop, kinetic, report);
-  if (gain > 0) r->of_peak = fmax(r->of_peak, gain / run->peak);
+  if (gain > 0) r->of_peak = fmax(r->of_peak, gain / fmax(run->peak, least));
 }
 
 static size_t count_crossings(const AbdWorld *world) {
@@ -225,6 +246,7 @@ static void take_steps(Run *run, int64_t steps) {
   }
   run->first = run->last = balance_of(run->world, NULL, r->facts.dry, run->position);
   run->peak = run->first.kinetic;
+  if (balance_has_stop(run->world)) run->stored = INFINITY;
   if (run->arguments->replay) {
     put_head();
     put_step(run, &(AbdStepReport){0}, &run->first, 0, 1);
@@ -234,7 +256,7 @@ static void take_steps(Run *run, int64_t steps) {
 }
 
 static void run_scene(const Arguments *a, Scene *scene, bool touches, SceneError *error, Result *r) {
-  Run run = {.arguments = a, .result = r, .scene = scene, .touches = touches};
+  Run run = {.arguments = a, .result = r, .scene = scene, .stored = touches ? INFINITY : 0};
   if (scene) run.world = scene_build(scene, a->threads, error);
   if (run.world) take_steps(&run, scene_steps(scene));
   else snprintf(r->error, sizeof r->error, "%.500s", error->text);

@@ -16,12 +16,18 @@
 
 static double energy(const void *e, const Vec3 *x) { return viscous_energy(e, x); }
 static void gradient(const void *e, const Vec3 *x, Vec3 *g) {
+  NodeBlocks blocks = {0};
   for (int i = 0; i < 4; i++) g[i] = vec3(0, 0, 0);
-  viscous_add_gradient(e, x, g);
+  viscous_add_term(e, x, false, g, &blocks);
 }
 static void hessian(const void *e, const Vec3 *x, bool project, double *h) {
-  memset(h, 0, 144 * sizeof *h);
-  viscous_add_hessian(e, x, project, h);
+  const Viscous *v = e;
+  NodeBlocks blocks = {0};
+  Vec3 g[4] = {{0}};
+  double packed[90];
+  viscous_add_term(v, x, project, g, &blocks);
+  node_blocks_pack(&blocks, v->count, v->volume, packed);
+  node_blocks_unpack(packed, v->count, h);
 }
 
 static Viscous draw_element(Draw *d, int count) {

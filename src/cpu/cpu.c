@@ -202,6 +202,7 @@ Cpu *cpu_create(const Model *model) {
   bool ok = cpu->surface && cpu->coupling;
   for (int k = 0; ok && k < model->soft_count; k++)
     ok = soft_side_init(&cpu->surface[k], model, k) && soft_coupling_init(&cpu->coupling[k], model, &model->soft[k]);
+  ok = ok && soft_sums_init(cpu);
   cpu->left = mem_zeroed(given, sizeof(bool));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->end_slope = mem_alloc(stiff, sizeof(double));
@@ -237,7 +238,7 @@ void cpu_destroy(void *backend) {
   nodes_destroy(&cpu->q_before);
   nodes_destroy(&cpu->newton_before);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
-  for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
+  for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) soft_coupling_destroy(&cpu->coupling[k]);
   if (cpu->domain) cpu->domain->destroy(cpu->domain->self); /* the model is its own */
   void *array[] = {cpu->coupling,     cpu->active,    cpu->diagonal,       cpu->move,         cpu->path_length,
                    cpu->left,         cpu->pair_of,   cpu->pair_acts,      cpu->pair_couples, cpu->partial,

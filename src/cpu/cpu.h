@@ -28,6 +28,10 @@ typedef struct Partial {
 typedef struct SoftCoupling {
   int (*edge)[2]; /* blocks, sorted */
   int count;
+  /* By element, of its vertices i < j in the order of j: twice their coupling, + 1 if the rows of its block are those
+   * of j; -1 if they have none. */
+  int (*place)[6];
+  double (*vertex_sum)[12], (*edge_sum)[9]; /* of the elements, see SoftSum; NULL until they are needed */
 } SoftCoupling;
 
 /* A vertex or a coupling of a soft body that has an attached vertex. */
@@ -51,7 +55,7 @@ typedef struct Cpu {
   PathLength *path_length;        /* per body: its path length; unused for soft ones */
   Surface *surface;               /* per soft body, at the poses of the last soft_load */
   SoftCoupling *coupling;         /* per soft body */
-  SoftPart *soft_part;            /* all of them, if there is a soft machine; */
+  SoftPart *soft_part;            /* all of them */
   unsigned char *soft_part_share; /* see soft_sum.c */
   int soft_part_count;
   Broad broad;
@@ -261,11 +265,13 @@ void soft_add_gain(Cpu *cpu, const Soft *soft, double *sum);
 double soft_least_bound(Cpu *cpu, const Soft *soft);
 /* What elements couple; their gradients and blocks. */
 bool soft_coupling_init(SoftCoupling *coupling, const Model *model, const Soft *soft); /* false if memory is out */
-bool soft_couple(Cpu *cpu, bool all);                                                  /* all: else selected ones */
-bool soft_add(Cpu *cpu);
+void soft_coupling_destroy(SoftCoupling *coupling);
+bool soft_couple(Cpu *cpu, bool all); /* all: else selected ones */
 bool soft_selected(const Cpu *cpu, int soft);
-/* soft_sum.c: prepares for and adds the sums of another machine. False if memory is out. */
+/* Sums of their terms, into sum[k] of each selected soft body k, valid until the next call. False if memory is out. */
+bool soft_sum(Cpu *cpu, SoftSum *sum);
+/* soft_sum.c: prepares for and adds the sums to gradient and matrix. False if memory is out. */
 bool soft_sums_init(Cpu *cpu);
-bool soft_add_sums(Cpu *cpu);
+bool soft_add(Cpu *cpu);
 
 #endif

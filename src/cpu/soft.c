@@ -119,6 +119,30 @@ double soft_least_bound(Cpu *cpu, const Soft *s) {
   return bound;
 }
 
+/* The coupling of two vertices, -1 if there is none. */
+static int find_coupling(const SoftCoupling *c, int a, int b) {
+  const int end[2] = {a, b};
+  int at = block_edges_before((const int(*)[2])c->edge, c->count, end);
+  return at < c->count && c->edge[at][0] == a && c->edge[at][1] == b ? at : -1;
+}
+
+/* Where the blocks of the elements belong. */
+static bool find_places(SoftCoupling *c, const Soft *s) {
+  int elements = soft_element_count(s);
+  c->place = mem_alloc((size_t)elements, sizeof *c->place);
+  for (int e = 0; c->place && e < elements; e++) {
+    int v[4], n, *place = c->place[e];
+    soft_element_vertices(s, e, v, &n);
+    for (int j = 0; j < 4; j++)
+      for (int i = 0; i < j; i++, place++) {
+        bool turned = j < n && v[i] > v[j];
+        int at = j < n ? find_coupling(c, v[turned ? j : i], v[turned ? i : j]) : -1;
+        *place = at < 0 ? -1 : 2 * at + turned;
+      }
+  }
+  return c->place != NULL;
+}
+
 bool soft_coupling_init(SoftCoupling *c, const Model *m, const Soft *s) {
   int capacity = 0;
   for (int e = 0; e < soft_element_count(s); e++) {
@@ -135,7 +159,14 @@ bool soft_coupling_init(SoftCoupling *c, const Model *m, const Soft *s) {
   c->count = block_edges_sort(c->edge, c->count);
   int(*fitting)[2] = mem_resize(c->edge, (size_t)c->count, sizeof *c->edge);
   if (fitting) c->edge = fitting;
-  return fitting != NULL;
+  return fitting && find_places(c, s);
+}
+
+void soft_coupling_destroy(SoftCoupling *c) {
+  mem_free(c->edge);
+  mem_free(c->place);
+  mem_free(c->vertex_sum);
+  mem_free(c->edge_sum);
 }
 
 bool soft_couple(Cpu *cpu, bool all) {
@@ -147,110 +178,84 @@ bool soft_couple(Cpu *cpu, bool all) {
   return true;
 }
 
-/* ---- the matrix ---- */
+/* ---- sums by vertex and by coupling ---- */
 
 /* Terms are computed in rounds, some elements of each soft body at a time, and added after each round by all threads.
- * Each share has some columns of L, and adds what belongs to them in the order of the terms, so that the sums do not
- * depend on the number of threads. A round has elements of all bodies, since blocks between vertices that are attached
- * to one stiff body all belong to its column, so to one share. */
-enum { ROUND = 1024, MOST_SHARES = 64, PARTS = 14, NO_SHARE = 255 };
-
-/* What an element adds: blocks (i, j) with i <= j in the order of j, then gradients. */
-typedef struct ElementTerm {
-  SoftTerm term;
-  int blocks, parts;          /* numbers of blocks; of blocks and gradients */
-  unsigned char share[PARTS]; /* of each part; NO_SHARE = not added */
-} ElementTerm;
+ * Each share has some of the sums, and adds what belongs to them in the order of the elements, so that they do not
+ * depend on the number of threads. One thread adds terms while they are in its cache. */
+enum { ROUND = 1024, ROUND_ALONE = 16, MOST_SHARES = 64 };
 
 /* Elements of a soft body in a round. */
 typedef struct Piece {
   const Soft *soft;
+  SoftCoupling *coupling;
+  SoftElements all;
   int first, count;
   bool project;
 } Piece;
+
+typedef struct ElementTerm {
+  int count, vertex[4];
+  double number[TERM_NUMBERS];
+} ElementTerm;
 
 typedef struct Round {
   Cpu *cpu;
   Piece *piece;
   ElementTerm *element; /* room of each piece */
-  uint64_t *shares_of;  /* by element: bit k = share k has a part of it */
   int pieces, room;
+  int size;   /* elements of a round */
   int shares; /* a power of two */
-  bool rest;  /* elements have blocks in several columns of L: share number `shares` */
 } Round;
 
-/* The share of the block between two vertices, by their columns of L. */
-static int share_of(const Round *r, int a, int b) {
-  if (a == -1 || b == -1) return NO_SHARE;
-  if (a == SYSTEM_SEVERAL || b == SYSTEM_SEVERAL) return r->shares;
-  return (a < b ? a : b) & (r->shares - 1);
-}
-
-/* Finds the shares of the parts. Gradients belong to shares by vertex. */
-static uint64_t find_shares(Round *r, ElementTerm *e) {
-  const Cpu *cpu = r->cpu;
-  int column[4], count = e->term.count;
-  uint64_t all = 0;
-  e->parts = 0;
-  for (int i = 0; i < count; i++)
-    column[i] = block_moves(cpu->model, e->term.body[i]) ? system_column(&cpu->system, e->term.body[i]) : -1;
-  for (int j = 0; j < count; j++)
-    for (int i = 0; i <= j; i++) e->share[e->parts++] = (unsigned char)share_of(r, column[i], column[j]);
-  e->blocks = e->parts;
-  for (int i = 0; i < count; i++) {
-    bool moves = block_moves(cpu->model, e->term.body[i]);
-    e->share[e->parts++] = (unsigned char)(moves ? e->term.body[i] & (r->shares - 1) : NO_SHARE);
-  }
-  for (int k = 0; k < e->parts; k++) {
-    if (e->share[k] < r->shares) all |= (uint64_t)1 << e->share[k];
-    if (e->share[k] == r->shares) __atomic_store_n(&r->rest, true, __ATOMIC_RELAXED);
-  }
-  return all;
-}
-
 static void term_task(void *context, int k) {
-  Round *r = context;
+  const Round *r = context;
   const Piece *p = &r->piece[k / r->room];
-  const Work *w = &r->cpu->work;
+  ElementTerm *t = &r->element[k];
   if (k % r->room >= p->count) return;
-  soft_term(w, p->soft, p->first + k % r->room, w->q, p->project, &r->element[k].term);
-  r->shares_of[k] = find_shares(r, &r->element[k]);
+  SoftElement e = soft_element_at(&p->all, p->first + k % r->room, r->cpu->work.q.vertex + p->soft->vertex);
+  soft_element_term(&p->all, &e, p->project, t->number);
+  t->count = e.count;
+  memcpy(t->vertex, e.vertex, sizeof t->vertex);
 }
 
-static void add_block(Cpu *cpu, const SoftTerm *t, int i, int j) {
-  double k[9];
-  for (int c = 0; c < 3; c++)
-    for (int r = 0; r < 3; r++) k[3 * c + r] = t->hessian[3 * t->count * (3 * j + c) + 3 * i + r];
-  system_add_nodes(&cpu->system, t->body[i], t->body[j], k);
+static void add_numbers(double *restrict sum, const double *restrict number, int count) {
+  for (int k = 0; k < count; k++) sum[k] += number[k];
 }
 
-static void add_gradient(Cpu *cpu, const SoftTerm *t, int i) {
-  Vec3 *g = &cpu->work.gradient.vertex[t->body[i] - cpu->model->body_count];
-  *g = add(*g, t->gradient[i]);
+static void add_turned(double *restrict sum, const double *restrict block) {
+  for (int k = 0; k < 9; k++) sum[k] += block[3 * (k % 3) + k / 3];
 }
 
-static void add_parts(Cpu *cpu, const ElementTerm *e, int share) {
-  static const unsigned char row[] = {0, 0, 1, 0, 1, 2, 0, 1, 2, 3}, column[] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 3};
-  for (int k = 0; k < e->parts; k++) {
-    if (e->share[k] != share) continue;
-    if (k < e->blocks) add_block(cpu, &e->term, row[k], column[k]);
-    else add_gradient(cpu, &e->term, k - e->blocks);
+/* mask: sums whose numbers have the share's bits below it are the share's. */
+static void add_term(const SoftCoupling *c, const ElementTerm *t, const int place[6], int mask, int share) {
+  for (int j = 0; j < t->count; j++) {
+    for (int i = 0; i < j; i++, place++) {
+      if (*place < 0 || (*place / 2 & mask) != share) continue;
+      const double *block = t->number + term_block(i, j);
+      if (*place % 2) add_turned(c->edge_sum[*place / 2], block);
+      else add_numbers(c->edge_sum[*place / 2], block, 9);
+    }
+    if ((t->vertex[j] & mask) != share) continue;
+    double *sum = c->vertex_sum[t->vertex[j]];
+    add_numbers(sum, t->number + term_block(j, j), 9);
+    add_numbers(sum + 9, t->number + TERM_GRADIENT + 3 * j, 3);
   }
 }
 
 static void add_share(void *context, int share) {
   const Round *r = context;
-  for (int p = 0; p < r->pieces; p++)
-    for (int k = r->room * p; k < r->room * p + r->piece[p].count; k++)
-      if (share == r->shares || r->shares_of[k] >> share & 1) add_parts(r->cpu, &r->element[k], share);
+  for (int n = 0; n < r->pieces; n++) {
+    const Piece *p = &r->piece[n];
+    for (int k = 0; k < p->count; k++)
+      add_term(p->coupling, &r->element[r->room * n + k], p->coupling->place[p->first + k], r->shares - 1, share);
+  }
 }
 
 static void run_round(Round *r) {
   int threads = r->cpu->threads;
-  r->rest = false;
   parallel_for(threads, r->room * r->pieces, 16, term_task, r);
   parallel_for(threads, r->shares, 1, add_share, r);
-  if (r->rest) add_share(r, r->shares);
 }
 
 /* Some shares per thread: one has more to add than another. */
@@ -269,7 +274,7 @@ static bool next_round(Round *r) {
     if (next.first < soft_element_count(next.soft)) r->piece[kept++] = next;
   }
   r->pieces = kept;
-  r->room = ROUND / (kept ? kept : 1) + 1;
+  r->room = r->size / (kept ? kept : 1) + 1;
   for (int p = 0; p < kept; p++) {
     int left = soft_element_count(r->piece[p].soft) - r->piece[p].first;
     r->piece[p].count = left < r->room ? left : r->room;
@@ -277,22 +282,35 @@ static bool next_round(Round *r) {
   return kept > 0;
 }
 
-bool soft_add(Cpu *cpu) {
+/* Room for the sums, set to zero. */
+static bool clear_sums(SoftCoupling *c, const Soft *s) {
+  size_t vertices = (size_t)s->vertex_count, edges = (size_t)c->count;
+  if (!c->vertex_sum) c->vertex_sum = mem_alloc(vertices, sizeof *c->vertex_sum);
+  if (!c->edge_sum) c->edge_sum = mem_alloc(edges, sizeof *c->edge_sum);
+  if (!c->vertex_sum || !c->edge_sum) return false;
+  memset(c->vertex_sum, 0, vertices * sizeof *c->vertex_sum);
+  if (edges) memset(c->edge_sum, 0, edges * sizeof *c->edge_sum);
+  return true;
+}
+
+bool soft_sum(Cpu *cpu, SoftSum *sum) {
   const Model *m = cpu->model;
-  if (!m->soft_count) return true;
-  if (cpu->soft_machine) return soft_add_sums(cpu);
-  size_t most = ROUND + (size_t)m->soft_count; /* elements of a round */
-  Round r = {.cpu = cpu, .shares = share_count(cpu->threads)};
+  if (cpu->soft_machine) return cpu->soft_machine->terms(cpu->soft_machine_self, cpu, sum);
+  Round r = {.cpu = cpu, .size = cpu->threads > 1 ? ROUND : ROUND_ALONE, .shares = share_count(cpu->threads)};
   r.piece = mem_alloc((size_t)m->soft_count, sizeof *r.piece);
-  r.element = mem_alloc(most, sizeof *r.element);
-  r.shares_of = mem_alloc(most, sizeof *r.shares_of);
-  bool done = r.piece && r.element && r.shares_of;
-  for (int k = 0; done && k < m->soft_count; k++)
-    if (soft_selected(cpu, k))
-      r.piece[r.pieces++] = (Piece){&m->soft[k], 0, 0, island_of_soft(cpu->islands, k)->convex > 0};
+  r.element = mem_alloc((size_t)r.size + (size_t)m->soft_count, sizeof *r.element);
+  bool done = r.piece && r.element;
+  for (int k = 0; done && k < m->soft_count; k++) {
+    SoftCoupling *c = &cpu->coupling[k];
+    const Soft *s = &m->soft[k];
+    if (!soft_selected(cpu, k)) continue;
+    r.piece[r.pieces++] =
+        (Piece){s, c, soft_elements_in(&cpu->work, s), 0, 0, island_of_soft(cpu->islands, k)->convex > 0};
+    done = clear_sums(c, s);
+    sum[k] = (SoftSum){(const double(*)[12])c->vertex_sum, (const double(*)[9])c->edge_sum};
+  }
   while (done && next_round(&r) && !interrupted(m->interrupt)) run_round(&r);
   mem_free(r.piece);
   mem_free(r.element);
-  mem_free(r.shares_of);
   return done;
 }

@@ -1,6 +1,6 @@
-/* Adds gradients and Hessians of soft elements that another machine has summed by vertex and by coupling. The block of
- * two free vertices has a place of its own in the matrix, so threads add these in any order. Blocks of attached ones
- * share the places of their bodies: each thread adds those of some columns of L, in their order. Tested in
+/* Adds gradients and Hessians of soft elements, summed by vertex and by coupling, to the matrix. The block of two free
+ * vertices has a place of its own there, so threads add these in any order. Blocks of attached ones share the places
+ * of their bodies: each thread adds those of some columns of L, in their order. Tested in tests/test_soft.c and
  * tests/test_cuda_soft.c. */
 #include "cpu/cpu.h"
 
@@ -35,12 +35,13 @@ bool soft_sums_init(Cpu *cpu) {
 
 /* ---- the sums ---- */
 
-enum { SHARES = 64, REST = SHARES, NO_SHARE = 255 };
+enum { SHARES = 64, REST = SHARES, NO_SHARE = 255 }; /* one thread has all in one share */
 
 typedef struct Adding {
   Cpu *cpu;
   const SoftSum *sum; /* by soft body */
-  const Soft *soft;   /* the one whose free vertices are added */
+  int shares;
+  const Soft *soft; /* the one whose free vertices are added */
   const SoftCoupling *coupling;
   SoftSum own;
 } Adding;
@@ -62,7 +63,7 @@ static void edge_item(void *context, int e) {
 
 static void add_free(const Adding *all, int k) {
   Cpu *cpu = all->cpu;
-  Adding a = {cpu, all->sum, &cpu->model->soft[k], &cpu->coupling[k], all->sum[k]};
+  Adding a = {cpu, all->sum, all->shares, &cpu->model->soft[k], &cpu->coupling[k], all->sum[k]};
   parallel_for(cpu->threads, a.soft->vertex_count, 128, vertex_item, &a);
   parallel_for(cpu->threads, a.coupling->count, 128, edge_item, &a);
 }
@@ -86,7 +87,7 @@ static void share_item(void *context, int p) {
     part_blocks(cpu, cpu->soft_part[p], block);
     int i = column_of(cpu, block[0]), j = column_of(cpu, block[1]);
     if (i == SYSTEM_SEVERAL || j == SYSTEM_SEVERAL) share = REST;
-    else if (i >= 0 && j >= 0) share = (i < j ? i : j) % SHARES;
+    else if (i >= 0 && j >= 0) share = (i < j ? i : j) % a->shares;
   }
   cpu->soft_part_share[p] = (unsigned char)share;
 }
@@ -104,16 +105,17 @@ static void add_share(void *context, int share) {
   }
 }
 
-bool soft_add_sums(Cpu *cpu) {
+bool soft_add(Cpu *cpu) {
   const Model *m = cpu->model;
+  if (!m->soft_count) return true;
   SoftSum *sum = mem_alloc((size_t)m->soft_count, sizeof *sum);
-  bool done = sum && cpu->soft_machine->terms(cpu->soft_machine_self, cpu, sum);
-  Adding all = {.cpu = cpu, .sum = sum};
+  bool done = sum && soft_sum(cpu, sum);
+  Adding all = {.cpu = cpu, .sum = sum, .shares = cpu->threads > 1 ? SHARES : 1};
   for (int k = 0; done && k < m->soft_count; k++)
     if (soft_selected(cpu, k)) add_free(&all, k);
   if (done && cpu->soft_part_count) {
     parallel_for(cpu->threads, cpu->soft_part_count, 256, share_item, &all);
-    parallel_for(cpu->threads, SHARES, 1, add_share, &all);
+    parallel_for(cpu->threads, all.shares, 1, add_share, &all);
     add_share(&all, REST);
   }
   mem_free(sum);

@@ -112,18 +112,6 @@ static bool send_chunks(SoftCuda *c) {
 
 /* ---- places of the blocks ---- */
 
-/* The coupling of two vertices, -1 if there is none. */
-static int find_coupling(const SoftCoupling *c, int a, int b) {
-  int low = 0, high = c->count;
-  while (low < high) {
-    int middle = low + (high - low) / 2;
-    const int *edge = c->edge[middle];
-    if (edge[0] < a || (edge[0] == a && edge[1] < b)) low = middle + 1;
-    else high = middle;
-  }
-  return low < c->count && c->edge[low][0] == a && c->edge[low][1] == b ? low : -1;
-}
-
 /* A part of a sum: which sum, and the part. */
 typedef struct PartOf {
   int sum;
@@ -132,16 +120,13 @@ typedef struct PartOf {
 
 /* The parts of the couplings of an element; returns their number. */
 static int edge_parts(const SoftCuda *c, const Cpu *cpu, int soft, int element, PartOf out[6]) {
-  const SoftCoupling *coupling = &cpu->coupling[soft];
-  int v[4], corners, count = 0;
-  soft_element_vertices(&c->model->soft[soft], element, v, &corners);
+  const int *place = cpu->coupling[soft].place[element];
   int64_t term = (int64_t)TERM_NUMBERS * (first_element(c, soft) + element);
-  for (int j = 0; j < corners; j++)
-    for (int i = 0; i < j; i++) {
-      bool turned = v[i] > v[j];
-      int edge = find_coupling(coupling, turned ? v[j] : v[i], turned ? v[i] : v[j]);
-      if (edge >= 0) out[count++] = (PartOf){c->edge_first[soft] + edge, 2 * (term + term_block(i, j)) + turned};
-    }
+  int count = 0;
+  for (int j = 0; j < 4; j++)
+    for (int i = 0; i < j; i++, place++)
+      if (*place >= 0)
+        out[count++] = (PartOf){c->edge_first[soft] + *place / 2, 2 * (term + term_block(i, j)) + *place % 2};
   return count;
 }
 
@@ -310,7 +295,7 @@ bool cuda_soft_open(Cpu *cpu) {
   if (ok) count_elements(c, cpu);
   for (int kind = 0; ok && kind < SOFT_KINDS; kind++) ok = send_kind(c, kind);
   ok = ok && send_owners(c) && send_chunks(c) && send_parts(c, cpu, vertex_parts, &c->vertex, 12) &&
-       send_parts(c, cpu, edge_parts, &c->edge, 9) && soft_sums_init(cpu);
+       send_parts(c, cpu, edge_parts, &c->edge, 9);
   if (!ok) {
     close_soft(c);
     return false;

@@ -10,9 +10,6 @@
 #include "cuda/launch.h"
 #include "kernel/soft_element.h"
 
-/* A term: blocks (i, j) with i <= j in the order of j, nine numbers each, then gradients. */
-enum { TERM_GRADIENT = 90, TERM_NUMBERS = 102 };
-
 /* What is computed of a soft body. */
 typedef enum SoftOrder { SOFT_NOTHING, SOFT_EXACT, SOFT_CONVEX } SoftOrder;
 typedef struct SoftTask {
@@ -37,20 +34,11 @@ typedef struct SoftSumArrays {
   double *sum;
 } SoftSumArrays;
 
-/* Block (i, j), i <= j. */
-KERNEL int term_block(int i, int j) { return 9 * (j * (j + 1) / 2 + i); }
-
 KERNEL void soft_term_item(const SoftTermArrays *a, int number) {
   const SoftTask *task = &a->task[a->owner[number]];
-  Vec3 gradient[4];
-  double hessian[144], *out = a->term + (size_t)TERM_NUMBERS * (size_t)number;
   if (task->order == SOFT_NOTHING) return;
   SoftElement e = soft_element_at(&task->elements, number - task->first, a->q + task->vertex);
-  soft_element_term(&task->elements, &e, task->order == SOFT_CONVEX, gradient, hessian);
-  for (int j = 0; j < e.count; j++)
-    for (int i = 0; i <= j; i++)
-      for (int k = 0; k < 9; k++) out[term_block(i, j) + k] = hessian[3 * e.count * (3 * j + k / 3) + 3 * i + k % 3];
-  for (int i = 0; i < e.count; i++) vec3_to(out + TERM_GRADIENT + 3 * i, gradient[i]);
+  soft_element_term(&task->elements, &e, task->order == SOFT_CONVEX, a->term + (size_t)TERM_NUMBERS * (size_t)number);
 }
 
 /* Parts of couplings: twice the place of the block, + 1 if it is transposed. Item: a number of a coupling's block. */

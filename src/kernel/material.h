@@ -63,14 +63,7 @@ KERNEL MaterialSlopes material_slopes(int material, double mu, double lambda, Ma
   return slopes;
 }
 
-/* P, the first Piola-Kirchhoff stress. */
-KERNEL Mat3 material_gradient(int material, double mu, double lambda, Mat3 f) {
-  MaterialSlopes e = material_slopes(material, mu, lambda, f);
-  Mat3 p = mat3_add(mat3_scale(e.first, f), mat3_scale(e.p, mat3_cofactor(f)));
-  return material == MATERIAL_FIXED_COROTATED ? mat3_sub(p, mat3_scale(2.0 * mu, elastic_rotation(f))) : p;
-}
-
-/* ---- The exact Hessian ---- */
+/* ---- The stress and the exact Hessian ---- */
 
 /* d2psi of F = ... + x b^T + y c^T + ... is the 3x3 matrix
  *   first (b.c) I + coupling Fb Fc^T + l Kb Kc^T + p [F (c x b)]x,     K the cofactor matrix of F,
@@ -83,17 +76,30 @@ typedef struct MaterialPoint {
   Mat3 rotation, turning;
 } MaterialPoint;
 
+/* All but `turning`. */
+KERNEL MaterialPoint material_at(int material, double mu, double lambda, Mat3 f) {
+  bool turns = material == MATERIAL_FIXED_COROTATED;
+  MaterialPoint at = {material_slopes(material, mu, lambda, f), f, mat3_cofactor(f), turns, mat3_zero(), mat3_zero()};
+  if (turns) at.rotation = elastic_rotation(f);
+  return at;
+}
+
+/* P, the first Piola-Kirchhoff stress. */
+KERNEL Mat3 material_stress(const MaterialPoint *at, double mu) {
+  Mat3 p = mat3_add(mat3_scale(at->slopes.first, at->f), mat3_scale(at->slopes.p, at->cofactor));
+  return at->turns ? mat3_sub(p, mat3_scale(2.0 * mu, at->rotation)) : p;
+}
+
+KERNEL Mat3 material_gradient(int material, double mu, double lambda, Mat3 f) {
+  MaterialPoint at = material_at(material, mu, lambda, f);
+  return material_stress(&at, mu);
+}
+
 /* False if F is that of fixed corotated and nearly flat or inverted: its modes have the Hessian. */
-KERNEL bool material_at(int material, double mu, double lambda, Mat3 f, MaterialPoint *at) {
-  at->slopes = material_slopes(material, mu, lambda, f);
-  at->f = f;
-  at->cofactor = mat3_cofactor(f);
-  at->turns = material == MATERIAL_FIXED_COROTATED;
-  at->rotation = at->turning = mat3_zero();
+KERNEL bool material_turning(double mu, MaterialPoint *at) {
   if (!at->turns) return true;
-  if (!elastic_is_solid(f)) return false;
-  at->rotation = mat3_polar(f);
-  Mat3 stretch = mat3_mul(f, mat3_transpose(at->rotation)); /* R S R^T */
+  if (!elastic_is_solid(at->f)) return false;
+  Mat3 stretch = mat3_mul(at->f, mat3_transpose(at->rotation)); /* R S R^T */
   Mat3 sums = mat3_sub(mat3_scale(mat3_trace(stretch), mat3_identity()), stretch);
   at->turning = mat3_scale(2.0 * mu / mat3_det(sums), mat3_cofactor(sums));
   return true;
@@ -123,8 +129,7 @@ KERNEL Mat3 material_block(const MaterialPoint *at, const MaterialNode *b, const
 
 /* ---- The nearest positive semidefinite Hessian ---- */
 
-KERNEL ElasticModes material_modes(int material, double mu, double lambda, Mat3 f, const double s[3]) {
-  const MaterialSlopes slopes = material_slopes(material, mu, lambda, f);
+KERNEL ElasticModes material_modes(int material, double mu, MaterialSlopes slopes, const double s[3]) {
   ElasticModes e;
   double d[3][3];
   for (int k = 0; k < 3; k++) {
@@ -143,17 +148,18 @@ KERNEL ElasticModes material_modes(int material, double mu, double lambda, Mat3 
 }
 
 /* F = U diag V^T, and the modes of the exact Hessian or of the nearest positive semidefinite one. */
-KERNEL ElasticModes material_decompose(int material, double mu, double lambda, Mat3 f, bool project, Mat3 *u, Mat3 *v) {
+KERNEL ElasticModes material_decompose(int material, double mu, MaterialSlopes slopes, Mat3 f, bool project, Mat3 *u,
+                                       Mat3 *v) {
   double s[3];
   elastic_svd(f, u, s, v);
-  ElasticModes e = material_modes(material, mu, lambda, f, s);
+  ElasticModes e = material_modes(material, mu, slopes, s);
   return project ? elastic_modes_positive(e) : e;
 }
 
 /* h[9 c + r], indices 3 column + row of F. */
 KERNEL void material_hessian(int material, double mu, double lambda, Mat3 f, bool project, double h[81]) {
   Mat3 u, v;
-  ElasticModes e = material_decompose(material, mu, lambda, f, project, &u, &v);
+  ElasticModes e = material_decompose(material, mu, material_slopes(material, mu, lambda, f), f, project, &u, &v);
   elastic_modes_hessian(&e, u, v, h);
 }
 

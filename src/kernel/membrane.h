@@ -12,6 +12,7 @@
 #define ABD_KERNEL_MEMBRANE_H
 
 #include "kernel/material.h"
+#include "kernel/node_blocks.h"
 
 typedef struct Vec2 {
   double x, y;
@@ -75,15 +76,17 @@ KERNEL void membrane_gradient(double mu, double lambda, const MembraneRest *rest
   g[0] = neg(add(g[1], g[2]));
 }
 
-/* The eigenvectors of h in nodes: h += k m m^T, m_i = d (v . b_i), summed over two such pairs (d, v). */
-KERNEL void membrane_add_mode(const MembraneRest *rest, double k, Vec3 d0, Vec2 v0, Vec3 d1, Vec2 v1, double h[81]) {
-  double m[9];
-  for (int i = 0; i < 3; i++) {
-    Vec2 b = rest->b[i];
-    vec3_to(m + 3 * i, add_scaled(scale(v0.x * b.x + v0.y * b.y, d0), v1.x * b.x + v1.y * b.y, d1));
+/* The eigenvectors of the Hessian in nodes: += k m m^T, m_i = d (v . b_i), summed over two such pairs (d, v). */
+KERNEL void membrane_add_mode(const MembraneRest *rest, double k, Vec3 d0, Vec2 v0, Vec3 d1, Vec2 v1, NodeBlocks *h) {
+  Vec3 m[3];
+  for (int j = 1; j < 3; j++) {
+    Vec2 b = rest->b[j];
+    m[j] = add_scaled(scale(v0.x * b.x + v0.y * b.y, d0), v1.x * b.x + v1.y * b.y, d1);
+    for (int i = 1; i <= j; i++) {
+      Mat3 *block = &h->of[node_block(i, j)];
+      *block = mat3_add(*block, mat3_outer(scale(k, m[i]), m[j]));
+    }
   }
-  for (int c = 0; c < 9; c++)
-    for (int r = 0; r < 9; r++) h[9 * c + r] += k * m[r] * m[c];
 }
 
 /* F = s_0 u_0 v_0^T + s_1 u_1 v_1^T, n across both u. */
@@ -114,37 +117,53 @@ KERNEL MembraneSvd membrane_svd(const Map2 *f) {
 
 /* The stretches' 2x2 block [d0 c; c d1] as eigenvalues and the first one's direction; d0 <= d1 as s0 >= s1. */
 KERNEL void membrane_add_stretches(const MembraneRest *rest, const MembraneSvd *f, const double d[2], double c,
-                                   bool project, double h[81]) {
+                                   bool project, NodeBlocks *h) {
   double half = 0.5 * (d[0] - d[1]), root = sqrt(half * half + c * c), mean = 0.5 * (d[0] + d[1]),
          angle = 0.5 * atan2(c, half);
   for (int k = 0; k < 2; k++) {
     double w = k == 0 ? mean + root : mean - root, x = k == 0 ? cos(angle) : -sin(angle),
            y = k == 0 ? sin(angle) : cos(angle);
     if (project && !(w > 0.0)) continue;
-    membrane_add_mode(rest, rest->volume * w, scale(x, f->u[0]), f->v[0], scale(y, f->u[1]), f->v[1], h);
+    membrane_add_mode(rest, w, scale(x, f->u[0]), f->v[0], scale(y, f->u[1]), f->v[1], h);
   }
 }
 
-/* Column-major 9x9; exact, or its nearest positive semidefinite matrix in F. */
-KERNEL void membrane_hessian(double mu, double lambda, const MembraneRest *rest, const Vec3 x[3], bool project,
-                             double h[81]) {
+/* Per rest volume; exact, or its nearest positive semidefinite matrix in F. */
+KERNEL void membrane_blocks(double mu, double lambda, const MembraneRest *rest, const Vec3 x[3], bool project,
+                            NodeBlocks *h) {
   Map2 map = membrane_map(rest, x);
   MembraneSvd f = membrane_svd(&map);
   const Vec2 none = {0.0, 0.0};
   double l = membrane_lambda(mu, lambda);
   double log_j = membrane_log_area(&map, norm_sq(map.c[0]) - 1.0, norm_sq(map.c[1]) - 1.0, dot(map.c[0], map.c[1]));
   double p = mu - l * log_j, across = p / (f.s[0] * f.s[1]), d[2];
-  for (int i = 0; i < 81; i++) h[i] = 0.0;
+  for (int i = 0; i < 3; i++) h->of[i] = mat3_zero();
   for (int i = 0; i < 2; i++) {
     double s_sq = f.s[i] * f.s[i], out = mu - p / s_sq;
     d[i] = mu + (p + l) / s_sq;
-    if (!project || out > 0.0) membrane_add_mode(rest, rest->volume * out, f.n, f.v[i], f.n, none, h);
+    if (!project || out > 0.0) membrane_add_mode(rest, out, f.n, f.v[i], f.n, none, h);
   }
   membrane_add_stretches(rest, &f, d, l / (f.s[0] * f.s[1]), project, h);
-  if (!project || mu + across > 0.0)
-    membrane_add_mode(rest, 0.5 * rest->volume * (mu + across), f.u[0], f.v[1], f.u[1], f.v[0], h);
+  if (!project || mu + across > 0.0) membrane_add_mode(rest, 0.5 * (mu + across), f.u[0], f.v[1], f.u[1], f.v[0], h);
   if (!project || mu - across > 0.0)
-    membrane_add_mode(rest, 0.5 * rest->volume * (mu - across), f.u[0], f.v[1], neg(f.u[1]), f.v[0], h);
+    membrane_add_mode(rest, 0.5 * (mu - across), f.u[0], f.v[1], neg(f.u[1]), f.v[0], h);
+}
+
+/* Gradient and, per rest volume, Hessian. */
+KERNEL void membrane_term(double mu, double lambda, const MembraneRest *rest, const Vec3 x[3], bool project, Vec3 g[3],
+                          NodeBlocks *blocks) {
+  membrane_gradient(mu, lambda, rest, x, g);
+  membrane_blocks(mu, lambda, rest, x, project, blocks);
+}
+
+/* Column-major 9x9. */
+KERNEL void membrane_hessian(double mu, double lambda, const MembraneRest *rest, const Vec3 x[3], bool project,
+                             double h[81]) {
+  NodeBlocks blocks;
+  double packed[54];
+  membrane_blocks(mu, lambda, rest, x, project, &blocks);
+  node_blocks_pack(&blocks, 3, rest->volume, packed);
+  node_blocks_unpack(packed, 3, h);
 }
 
 #endif

@@ -150,16 +150,11 @@ KERNEL double soft_damping_energy(const SoftElements *s, const SoftElement *e) {
   return viscous_energy(&v, e->x);
 }
 
+/* Of hinges and pieces. */
 KERNEL void soft_add_damping(const SoftElements *s, const SoftElement *e, bool project, Vec3 gradient[4],
                              double *hessian) {
   Vec3 g[4];
   double h[144];
-  if (e->kind == SOFT_TET || e->kind == SOFT_TRIANGLE) {
-    Viscous v = soft_viscous(s, e);
-    viscous_add_gradient(&v, e->x, gradient);
-    viscous_add_hessian(&v, e->x, project, hessian);
-    return;
-  }
   if (e->kind == SOFT_HINGE) {
     BendingRest damper = soft_damper(s, e);
     bending_gradient(&damper, e->x, g);
@@ -186,16 +181,18 @@ KERNEL double soft_elastic(const SoftElements *s, const SoftElement *e) {
   }
 }
 
-KERNEL void soft_elastic_term(const SoftElements *s, const SoftElement *e, bool project, Vec3 g[4], double *h) {
+/* Of tets and triangles: the gradient and, per rest volume, the Hessian, with damping. */
+KERNEL void soft_solid_term(const SoftElements *s, const SoftElement *e, bool project, Vec3 g[4], NodeBlocks *blocks) {
+  if (e->kind == SOFT_TET) tet_term(s->material, s->mu, s->lambda, &s->tet[e->index].rest, e->x, project, g, blocks);
+  else membrane_term(s->mu, s->lambda, &s->shell[e->index].rest, e->x, project, g, blocks);
+  if (!soft_damped(s, e)) return;
+  Viscous v = soft_viscous(s, e);
+  viscous_add_term(&v, e->x, project, g, blocks);
+}
+
+/* Of the others: column-major, 3 count x 3 count. */
+KERNEL void soft_line_term(const SoftElements *s, const SoftElement *e, bool project, Vec3 g[4], double *h) {
   switch (e->kind) {
-    case SOFT_TET:
-      tet_gradient(s->material, s->mu, s->lambda, &s->tet[e->index].rest, e->x, g);
-      tet_hessian(s->material, s->mu, s->lambda, &s->tet[e->index].rest, e->x, project, h);
-      break;
-    case SOFT_TRIANGLE:
-      membrane_gradient(s->mu, s->lambda, &s->shell[e->index].rest, e->x, g);
-      membrane_hessian(s->mu, s->lambda, &s->shell[e->index].rest, e->x, project, h);
-      break;
     case SOFT_HINGE:
       bending_gradient(&s->hinge[e->index].rest, e->x, g);
       bending_hessian(&s->hinge[e->index].rest, e->x, h);
@@ -208,6 +205,7 @@ KERNEL void soft_elastic_term(const SoftElements *s, const SoftElement *e, bool 
       rod_bending_gradient(s->flexure, &s->bend[e->index].rest, e->x, g);
       rod_bending_hessian(s->flexure, &s->bend[e->index].rest, e->x, h);
   }
+  if (soft_damped(s, e)) soft_add_damping(s, e, project, g, h);
 }
 
 KERNEL double soft_element_energy(const SoftElements *s, const SoftElement *e) {
@@ -216,14 +214,29 @@ KERNEL double soft_element_energy(const SoftElements *s, const SoftElement *e) {
   return s->h2 * sum;
 }
 
-/* The gradient and the Hessian, column-major, 3 count x 3 count. project: makes the Hessian positive semidefinite;
- * those of hinges and bends always are. */
-KERNEL void soft_element_term(const SoftElements *s, const SoftElement *e, bool project, Vec3 gradient[4],
-                              double hessian[144]) {
-  soft_elastic_term(s, e, project, gradient, hessian);
-  if (soft_damped(s, e)) soft_add_damping(s, e, project, gradient, hessian);
-  for (int k = 0; k < e->count; k++) gradient[k] = scale(s->h2, gradient[k]);
-  for (int k = 0; k < 9 * e->count * e->count; k++) hessian[k] *= s->h2;
+/* What an element adds: blocks (i, j) of the Hessian with i <= j in the order of j, nine numbers each by columns, rows
+ * of i; then gradients. */
+enum { TERM_GRADIENT = 90, TERM_NUMBERS = 102 };
+
+KERNEL int term_block(int i, int j) { return 9 * (j * (j + 1) / 2 + i); }
+
+/* project: makes the Hessian positive semidefinite; those of hinges and bends always are. */
+KERNEL void soft_element_term(const SoftElements *s, const SoftElement *e, bool project, double out[TERM_NUMBERS]) {
+  Vec3 g[4];
+  if (e->kind == SOFT_TET || e->kind == SOFT_TRIANGLE) {
+    NodeBlocks blocks;
+    double volume = e->kind == SOFT_TET ? s->tet[e->index].rest.volume : s->shell[e->index].rest.volume;
+    soft_solid_term(s, e, project, g, &blocks);
+    node_blocks_pack(&blocks, e->count, s->h2 * volume, out);
+  } else {
+    double h[144];
+    soft_line_term(s, e, project, g, h);
+    for (int j = 0; j < e->count; j++)
+      for (int i = 0; i <= j; i++)
+        for (int k = 0; k < 9; k++)
+          out[term_block(i, j) + k] = s->h2 * h[3 * e->count * (3 * j + k / 3) + 3 * i + k % 3];
+  }
+  for (int i = 0; i < e->count; i++) vec3_to(out + TERM_GRADIENT + 3 * i, scale(s->h2, g[i]));
 }
 
 #endif

@@ -8,6 +8,7 @@
 #define ABD_KERNEL_TET_H
 
 #include "kernel/material.h"
+#include "kernel/node_blocks.h"
 
 typedef struct TetRest {
   Vec3 b[4];     /* F = sum x_i b_i^T */
@@ -39,43 +40,58 @@ KERNEL double tet_energy(int material, double mu, double lambda, const TetRest *
   return rest->volume * material_energy(material, mu, lambda, tet_map(rest, x));
 }
 
-KERNEL void tet_gradient(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], Vec3 g[4]) {
-  Mat3 p = mat3_scale(rest->volume, material_gradient(material, mu, lambda, tet_map(rest, x)));
+KERNEL void tet_forces(const TetRest *rest, Mat3 stress, Vec3 g[4]) {
+  Mat3 p = mat3_scale(rest->volume, stress);
   for (int i = 1; i < 4; i++) g[i] = mat3_mul_vec(p, rest->b[i]);
   g[0] = neg(add(g[1], add(g[2], g[3])));
 }
 
-KERNEL void tet_put_block(double volume, Mat3 block, int i, int j, double out[144]) {
-  for (int c = 0; c < 3; c++)
-    for (int r = 0; r < 3; r++) {
-      double value = volume * component(block.c[c], r);
-      out[12 * (3 * j + c) + 3 * i + r] = out[12 * (3 * i + r) + 3 * j + c] = value;
-    }
+KERNEL void tet_gradient(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], Vec3 g[4]) {
+  tet_forces(rest, material_gradient(material, mu, lambda, tet_map(rest, x)), g);
 }
 
-KERNEL void tet_hessian_of_modes(int material, double mu, double lambda, const TetRest *rest, Mat3 f, bool project,
-                                 double out[144]) {
+/* Per rest volume, as tet_blocks. */
+KERNEL void tet_blocks_of_modes(int material, double mu, MaterialSlopes slopes, const TetRest *rest, Mat3 f,
+                                bool project, NodeBlocks *out) {
   Mat3 u, v;
   Vec3 b[4]; /* V^T b_i */
-  ElasticModes e = material_decompose(material, mu, lambda, f, project, &u, &v);
-  for (int i = 0; i < 4; i++) b[i] = mat3_tmul_vec(v, rest->b[i]);
-  for (int i = 0; i < 4; i++)
-    for (int j = 0; j <= i; j++) tet_put_block(rest->volume, elastic_modes_block(&e, u, b[i], b[j]), i, j, out);
+  ElasticModes e = material_decompose(material, mu, slopes, f, project, &u, &v);
+  for (int j = 1; j < 4; j++) {
+    b[j] = mat3_tmul_vec(v, rest->b[j]);
+    for (int i = 1; i <= j; i++) out->of[node_block(i, j)] = elastic_modes_block(&e, u, b[i], b[j]);
+  }
 }
 
-/* Column-major 12x12, block (i, j) at rows 3 i, columns 3 j; positive semidefinite if project. */
-KERNEL void tet_hessian(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], bool project,
-                        double out[144]) {
-  Mat3 f = tet_map(rest, x);
-  MaterialPoint at;
-  if (project || !material_at(material, mu, lambda, f, &at)) {
-    tet_hessian_of_modes(material, mu, lambda, rest, f, project, out);
+/* Per rest volume; positive semidefinite if project. */
+KERNEL void tet_blocks(int material, double mu, MaterialPoint *at, const TetRest *rest, bool project, NodeBlocks *out) {
+  MaterialNode node[4];
+  if (project || !material_turning(mu, at)) {
+    tet_blocks_of_modes(material, mu, at->slopes, rest, at->f, project, out);
     return;
   }
-  MaterialNode node[4];
-  for (int i = 0; i < 4; i++) node[i] = material_node(&at, rest->b[i]);
-  for (int i = 0; i < 4; i++)
-    for (int j = 0; j <= i; j++) tet_put_block(rest->volume, material_block(&at, &node[i], &node[j]), i, j, out);
+  for (int j = 1; j < 4; j++) {
+    node[j] = material_node(at, rest->b[j]);
+    for (int i = 1; i <= j; i++) out->of[node_block(i, j)] = material_block(at, &node[i], &node[j]);
+  }
+}
+
+/* Gradient and, per rest volume, Hessian. */
+KERNEL void tet_term(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], bool project,
+                     Vec3 g[4], NodeBlocks *blocks) {
+  MaterialPoint at = material_at(material, mu, lambda, tet_map(rest, x));
+  tet_forces(rest, material_stress(&at, mu), g);
+  tet_blocks(material, mu, &at, rest, project, blocks);
+}
+
+/* Column-major 12x12, block (i, j) at rows 3 i, columns 3 j. */
+KERNEL void tet_hessian(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], bool project,
+                        double out[144]) {
+  Vec3 g[4];
+  NodeBlocks blocks;
+  double packed[90];
+  tet_term(material, mu, lambda, rest, x, project, g, &blocks);
+  node_blocks_pack(&blocks, 4, rest->volume, packed);
+  node_blocks_unpack(packed, 4, out);
 }
 
 /* ---- The largest step that does not invert the tetrahedron ---- */

@@ -49,32 +49,29 @@ KERNEL double viscous_energy(const Viscous *e, const Vec3 *x) {
   return e->volume * (e->mu * mat3_dot(d, d) + 0.5 * e->lambda * mat3_trace(d) * mat3_trace(d));
 }
 
-KERNEL Mat3 viscous_stress(const Viscous *e, const Vec3 *x) {
-  Mat3 d = mat3_sub(viscous_strain(e, x), e->strain);
+KERNEL Mat3 viscous_stress(const Viscous *e, Mat3 f) {
+  Mat3 d = mat3_sub(mat3_scale(0.5, mat3_tmul(f, f)), e->strain);
   return mat3_add(mat3_scale(2.0 * e->mu, d), mat3_scale(e->lambda * mat3_trace(d), mat3_identity()));
 }
 
-/* Added to g. */
-KERNEL void viscous_add_gradient(const Viscous *e, const Vec3 *x, Vec3 *g) {
-  Mat3 p = mat3_mul(viscous_map(e, x), viscous_stress(e, x));
-  for (int i = 0; i < e->count; i++) g[i] = add_scaled(g[i], e->volume, mat3_mul_vec(p, e->b[i]));
-}
-
-/* Added to the column-major matrix of 3 count rows. */
-KERNEL void viscous_add_hessian(const Viscous *e, const Vec3 *x, bool project, double *h) {
-  Mat3 f = viscous_map(e, x), ff = mat3_mul(f, mat3_transpose(f)), s = viscous_stress(e, x);
-  int rows = 3 * e->count;
-  for (int i = 0; i < e->count; i++)
-    for (int j = 0; j < e->count; j++) {
-      Vec3 fi = mat3_mul_vec(f, e->b[i]), fj = mat3_mul_vec(f, e->b[j]);
+/* Added to the gradient and, per rest volume, to the blocks of the Hessian. */
+KERNEL void viscous_add_term(const Viscous *e, const Vec3 *x, bool project, Vec3 *g, NodeBlocks *blocks) {
+  Mat3 f = viscous_map(e, x), ff = mat3_mul(f, mat3_transpose(f)), s = viscous_stress(e, f), p = mat3_mul(f, s);
+  Vec3 moved[4], sum = vec3(0, 0, 0);
+  for (int j = 1; j < e->count; j++) {
+    Vec3 force = scale(e->volume, mat3_mul_vec(p, e->b[j]));
+    g[j] = add(g[j], force);
+    sum = add(sum, force);
+    moved[j] = mat3_mul_vec(f, e->b[j]);
+    for (int i = 1; i <= j; i++) {
       double along = project ? 0.0 : dot(e->b[i], mat3_mul_vec(s, e->b[j]));
-      Mat3 block = mat3_scale(e->mu * dot(e->b[i], e->b[j]), ff);
-      block =
-          mat3_add(block, mat3_add(mat3_scale(e->mu, mat3_outer(fj, fi)), mat3_scale(e->lambda, mat3_outer(fi, fj))));
-      for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++)
-          h[rows * (3 * j + c) + 3 * i + r] += e->volume * (component(block.c[c], r) + (r == c ? along : 0.0));
+      Mat3 *to = &blocks->of[node_block(i, j)];
+      Mat3 block = mat3_add(mat3_scale(e->mu * dot(e->b[i], e->b[j]), ff), mat3_scale(along, mat3_identity()));
+      block = mat3_add(block, mat3_outer(scale(e->mu, moved[j]), moved[i]));
+      *to = mat3_add(*to, mat3_add(block, mat3_outer(scale(e->lambda, moved[i]), moved[j])));
     }
+  }
+  g[0] = sub(g[0], sum);
 }
 
 #endif

@@ -75,9 +75,14 @@ double soft_energy(const Work *work, const Soft *s, int element, Nodes q) {
 void soft_term(const Work *work, const Soft *s, int element, Nodes q, bool project, SoftTerm *out) {
   SoftElements all = soft_elements_in(work, s);
   SoftElement e = soft_element_at(&all, element, q.vertex + s->vertex);
+  double term[TERM_NUMBERS];
+  soft_element_term(&all, &e, project, term);
   out->count = e.count;
-  for (int k = 0; k < e.count; k++) out->body[k] = s->first + e.vertex[k];
-  soft_element_term(&all, &e, project, out->gradient, out->hessian);
+  for (int k = 0; k < e.count; k++) {
+    out->body[k] = s->first + e.vertex[k];
+    out->gradient[k] = vec3_from(term + TERM_GRADIENT + 3 * k);
+  }
+  node_blocks_unpack(term, e.count, out->hessian);
 }
 
 double soft_bound(const Work *work, const Soft *s, int element) {

@@ -19,12 +19,21 @@ typedef struct Moved {
   Vec3 motion[3];
 } Moved;
 
+/* The elements of a leaf. They stay until the traversal reaches another leaf on this side. */
+typedef struct PathLeaf {
+  const TreeNode *node; /* NULL = none */
+  Span span[LEAF_MAX];
+  Moved element[LEAF_MAX];
+  unsigned placed; /* bit k: element[k] is valid */
+} PathLeaf;
+
 typedef struct Path {
   Query query;         /* its sides are the path's */
   const Affine *q, *d; /* d NULL: nothing moves */
   bool within;         /* one soft body with itself */
   double reach;
   F4 slack; /* the reach plus the rounding of single precision */
+  PathLeaf leaf[2];
 } Path;
 
 static Vec3 zero(void) { return vec3(0, 0, 0); }
@@ -54,15 +63,6 @@ static Span node_span(const Path *path, int side, int index) {
   return stiff_span(path, side, (Box){vec3(n->lo[0], n->lo[1], n->lo[2]), vec3(n->hi[0], n->hi[1], n->hi[2])});
 }
 
-static Span element_span(const Path *path, int side, int index) {
-  const Surface *surface = path->query.side[side].surface;
-  const Mesh *mesh = path->query.side[side].mesh;
-  const Element *e = &mesh->element[index];
-  if (surface) return soft_span(path, surface->element_box[index], surface->element_dx[index]);
-  Vec3 x[3] = {mesh->vertex[e->vertex[0]], mesh->vertex[e->vertex[1]], mesh->vertex[e->vertex[2]]};
-  return stiff_span(path, side, points_box(x, 3));
-}
-
 static bool spans_meet(const Path *path, const Span *a, const Span *b) {
   const F4 none = {0, 0, 0, 0};
   F4 back = a->slowest - b->fastest, ahead = a->fastest - b->slowest; /* of a relative to b */
@@ -76,9 +76,38 @@ static void place_element(const Path *path, int side, int index, Moved *out) {
   const Side *s = &path->query.side[side];
   const Element *e = out->posed.element = &s->mesh->element[index];
   for (int k = 0; k < 3; k++) {
-    out->posed.x[k] = affine_point(&path->q[side], s->x[e->vertex[k]]);
+    Vec3 x = s->x[e->vertex[k]];
+    out->posed.x[k] = s->surface ? x : affine_point(&path->q[side], x);
     out->motion[k] = vertex_motion(s, path->d ? &path->d[side] : NULL, e->vertex[k]);
   }
+  query_boxes(&out->posed);
+}
+
+/* Element k of the leaf, placed when it is first needed. */
+static const Moved *placed_element(Path *path, int side, int k) {
+  PathLeaf *leaf = &path->leaf[side];
+  if (!(leaf->placed >> k & 1)) place_element(path, side, leaf->node->first + k, &leaf->element[k]);
+  leaf->placed |= 1u << k;
+  return &leaf->element[k];
+}
+
+/* Of a stiff body's element: of its vertices, whose box is smaller than that of its box at rest. */
+static Span element_span(Path *path, int side, int k) {
+  const Surface *surface = path->query.side[side].surface;
+  int index = path->leaf[side].node->first + k;
+  if (surface) return soft_span(path, surface->element_box[index], surface->element_dx[index]);
+  const Moved *m = placed_element(path, side, k);
+  Box way = points_box(m->motion, 3);
+  return (Span){f4(m->posed.box.lo), f4(m->posed.box.hi), f4(way.lo), f4(way.hi)};
+}
+
+static const PathLeaf *open_leaf(Path *path, int side, const TreeNode *node) {
+  PathLeaf *leaf = &path->leaf[side];
+  if (leaf->node == node) return leaf;
+  leaf->node = node;
+  leaf->placed = 0;
+  for (int k = 0; k < node->element_count; k++) leaf->span[k] = element_span(path, side, k);
+  return leaf;
 }
 
 /* An upper bound of the decrease of the distance between two sets of points. */
@@ -89,29 +118,23 @@ static double closing_of(const Vec3 *v, int n, const Vec3 *w, int m) {
   return sqrt(most_sq) * (1 + 1e-9);
 }
 
-/* Lists the stencils of two elements; for one soft body with itself, in both directions. */
+/* Lists the stencils of elements i and j of the leaves; for one soft body with itself, in both directions. */
 static void elements_meet(Path *path, int i, int j) {
   Query *query = &path->query;
-  Moved a, b;
-  place_element(path, 0, i, &a);
-  place_element(path, 1, j, &b);
-  query->radius = path->reach + (path->d ? closing_of(a.motion, 3, b.motion, 3) : 0);
-  query_boxes(&a.posed);
-  query_boxes(&b.posed);
-  query_inflate(&a.posed, query->radius);
-  query_list_elements(query, &a.posed, &b.posed);
-  if (path->within) query_list_elements(query, &b.posed, &a.posed);
+  const Moved *a = placed_element(path, 0, i), *b = placed_element(path, 1, j);
+  Posed wide = a->posed;
+  query->radius = path->reach + (path->d ? closing_of(a->motion, 3, b->motion, 3) : 0);
+  query_inflate(&wide, query->radius);
+  if (path->within) query_list_within(query, &wide, &b->posed);
+  else query_list_elements(query, &wide, &b->posed);
 }
 
 static void leaves_meet(Path *path, const TreeNode *na, const TreeNode *nb) {
-  Span b[LEAF_MAX];
-  for (int j = 0; j < nb->element_count; j++) b[j] = element_span(path, 1, nb->first + j);
+  const PathLeaf *a = open_leaf(path, 0, na), *b = open_leaf(path, 1, nb);
   path->query.pair->counts.box_tests += na->element_count * nb->element_count;
-  for (int i = 0; i < na->element_count; i++) {
-    Span a = element_span(path, 0, na->first + i);
+  for (int i = 0; i < na->element_count; i++)
     for (int j = na == nb && path->within ? i + 1 : 0; j < nb->element_count; j++)
-      if (spans_meet(path, &a, &b[j])) elements_meet(path, na->first + i, nb->first + j);
-  }
+      if (spans_meet(path, &a->span[i], &b->span[j])) elements_meet(path, i, j);
 }
 
 static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b) {

@@ -27,8 +27,6 @@ static bool triangle_fixed(const Side *side, const Element *e, int body) {
   return e->triangle >= 0 && (edge_fixed(side, e, 0, body) || side_fixed(side, e->vertex[2], body));
 }
 
-static void list_within(Query *query, const Posed *a, const Posed *b);
-
 void query_list_vertex(Query *query, int vertex, double dist) {
   add_candidate(query, dist * dist, (Candidate){.kind = STENCIL_VERTEX_PLANE, .prim_a = vertex}, vec3(0, 0, 0), NULL,
                 0);
@@ -38,10 +36,6 @@ void query_list_elements(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
   const Side *own_a = &query->side[0], *own_b = &query->side[1];
   int to_a = query->pair->a, to_b = query->pair->b;
-  if (query->pair->a == query->pair->b) {
-    list_within(query, a, b);
-    return;
-  }
   const Vec3 *x = a->x, *y = b->x;
   double bary[3], s, t;
   Vec3 diff;
@@ -102,31 +96,40 @@ static void plane_query(Query *query, int ia, Vec3 n, double offset) {
   }
 }
 
-/* Lists the stencils of one soft body with itself, each once, except stencils whose primitives share a vertex. */
-static void list_within(Query *query, const Posed *a, const Posed *b) {
+/* Stencils with a's vertices, and those with its edges whose numbers are less than b's edges. One of the two elements
+ * has boxes inflated by the radius. near_b: b's box, inflated. */
+static void list_from(Query *query, const Posed *a, const Posed *b, const Box *near_b) {
   const Element *ea = a->element, *eb = b->element;
   const Vec3 *x = a->x, *y = b->x;
   double bary[3], s, t;
   Vec3 diff;
   for (int k = 0; eb->triangle >= 0 && k < 3; k++) {
     int v = ea->vertex[k];
-    if (!(ea->owned_vertices >> k & 1) || v == eb->vertex[0] || v == eb->vertex[1] || v == eb->vertex[2]) continue;
-    if (!box_overlap(box_inflate(points_box(&x[k], 1), query->radius), points_box(y, 3))) continue;
+    if (!(ea->owned_vertices >> k & 1) || !box_has(*near_b, x[k])) continue;
+    if (v == eb->vertex[0] || v == eb->vertex[1] || v == eb->vertex[2]) continue;
     double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
     add_candidate(query, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle}, diff, y,
                   3);
   }
-  for (int i = 0; i < 3 && edges_meet(ea, eb); i++)
+  if (!edges_meet(ea, eb)) return;
+  for (int i = 0; i < 3; i++) {
+    if (!(ea->owned_edges >> i & 1)) continue;
     for (int j = 0; j < 3; j++) {
-      if (!(ea->owned_edges >> i & 1) || !(eb->owned_edges >> j & 1) || ea->edge[i] >= eb->edge[j]) continue;
+      if (!(eb->owned_edges >> j & 1) || ea->edge[i] >= eb->edge[j] || !box_overlap(a->edge[i], b->edge[j])) continue;
       const uint32_t *p = query->a->edge[ea->edge[i]], *q = query->a->edge[eb->edge[j]];
       if (p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1]) continue;
       Vec3 e[2] = {y[j], y[(j + 1) % 3]}, f[2] = {x[i], x[(i + 1) % 3]};
-      if (!box_overlap(box_inflate(points_box(f, 2), query->radius), points_box(e, 2))) continue;
       double d = closest_edge_edge(f[0], f[1], e[0], e[1], &s, &t, &diff);
       add_candidate(query, d, (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]},
                     diff, e, 2);
     }
+  }
+}
+
+void query_list_within(Query *query, const Posed *a, const Posed *b) {
+  Box near_b = box_inflate(b->box, query->radius);
+  list_from(query, a, b, &near_b);
+  list_from(query, b, a, &a->box);
 }
 
 void pair_query_begin(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius) {

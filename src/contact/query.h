@@ -55,6 +55,8 @@ float query_reach(const Affine *from, const Affine *to, const Mesh *a, const Mes
 void query_run(Query *query, const Affine *from, const Affine *to, double radius);
 /* Lists the stencils of two elements within query->radius as candidates. */
 void query_list_elements(Query *query, const Posed *a, const Posed *b);
+/* The same of one soft body with itself, each stencil once, except those whose primitives share a vertex. */
+void query_list_within(Query *query, const Posed *a, const Posed *b);
 /* Lists a vertex of a at this distance from the plane of a half-space b, if it is within query->radius. */
 void query_list_vertex(Query *query, int vertex, double dist);
 /* The edges of an element with edge-edge stencils, as bits. */

@@ -1,5 +1,5 @@
 /* Elements of soft bodies in the GPU backend, with the GPU replaced by this machine's cores (tests/cuda/serial.c). Its
- * steps agree with those of the CPU backend, whose sums have another order. */
+ * steps agree with those of the CPU backend but for rounding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -61,8 +61,7 @@ __global__ void call_soft(const Vec3 *x, const Vec3 *d, double *out) {
 }
 
 __global__ void call_element(SoftElements soft, const Vec3 *q, double *out) {
-  Vec3 g[4];
   SoftElement e = soft_element_at(&soft, (int)threadIdx.x, q);
-  soft_element_term(&soft, &e, true, g, out + 1);
+  soft_element_term(&soft, &e, true, out + 1);
   out[0] = soft_element_energy(&soft, &e);
 }

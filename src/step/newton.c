@@ -306,9 +306,14 @@ static bool wants_stiffening(Island *g, double range) {
   return is_active(g) && halved && g->min_gap < BARRIER_TIGHT * range;
 }
 
+/* Newton's step is as small as the error if the energy is as stiff as the matrix; then it gains half of what the slope
+ * promises. A barrier that opens is softer than its curvature, and gains more: a body that leaves the ground at some
+ * metres per second may begin with a step below the tolerance. */
+static bool is_stiff_enough(const Island *g) { return g->change >= LAST_GAIN * g->slope - g->noise; }
+
 /* An island ends with a whole last step of all of its bodies. */
 static bool ends(const Island *g) {
-  return is_active(g) && g->last && g->fraction == 1 && g->active_count >= g->body_count;
+  return is_active(g) && g->last && g->fraction == 1 && g->active_count >= g->body_count && is_stiff_enough(g);
 }
 
 /* Loads that disagree with the normal forces follow them again. */

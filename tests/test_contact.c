@@ -732,6 +732,23 @@ static void test_least_stretch_is_a_lower_bound(void **state) {
   }
 }
 
+/* A body that turns fast by a straight path is stretched across its axis, not along it: lists need not reach farther.
+ * One that is nearly flat has a small one, however far from rigid it is. */
+static void test_least_stretch_of_turns(void **state) {
+  (void)state;
+  for (double angle = 0.1; angle < 3; angle += 0.1) {
+    Mat3 turn = mat3_add(mat3_identity(), mat3_scale(angle, mat3_skew(vec3(0, 0.6, 0.8))));
+    Affine q = affine(vec3(0, 0, 0), turn);
+    assert_true(least_stretch(&q) <= 1 && least_stretch(&q) > (angle < 0.75 ? 0.5 : 1 - 1e-9));
+    for (double flat = 0.1; flat > 1e-5; flat *= 0.5) {
+      Mat3 flattened = {{vec3(1, 0, 0), vec3(0, flat, 0), vec3(0, 0, 1)}};
+      q = affine(vec3(0, 0, 0), mat3_mul(turn, flattened));
+      double least = norm(affine_vector(&q, vec3(0, 1, 0)));
+      assert_true(least_stretch(&q) <= least && least_stretch(&q) > 0);
+    }
+  }
+}
+
 /* A contact of weight 1 and one of a negative weight, whose normals have the given cosine: what is left of the
  * stiffness of the first one along its normal. */
 static double stiffness_left(double weight, double cosine) {
@@ -767,6 +784,7 @@ int main(void) {
       cmocka_unit_test(test_broad_phase_equals_all_pairs),
       cmocka_unit_test(test_body_box_holds_the_body),
       cmocka_unit_test(test_least_stretch_is_a_lower_bound),
+      cmocka_unit_test(test_least_stretch_of_turns),
   };
   return cmocka_run_group_tests(tests, start, stop);
 }

@@ -280,13 +280,7 @@ static Affine relative_at(const Sweep *s, double t) {
 }
 
 /* The least singular value of m, but not 0: half a turn passes through a flat b. */
-static double least_singular(Mat3 m) {
-  double value[3];
-  Mat3 axes;
-  eigen3(mat3_tmul(m, m), value, &axes);
-  double square = least(value[0], least(value[1], value[2]));
-  return sqrt(most(square, 1e-6)) * (1 - 1e-9);
-}
+static double least_singular(Mat3 m) { return most(mat3_least_singular(m), 1e-3) * (1 - 1e-9); }
 
 /* Rate, turn and stretch at a time of the step. With M(t) = A_b(t) A_b(0)^-1 = I + t G they are W(t) = M^-1 W(0) and
  * G(t) = G M^-1. A turn by a right angle has |G| = 2, but M shrinks to 0.7 at the least. */

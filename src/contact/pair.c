@@ -93,6 +93,8 @@ double least_stretch(const Affine *q) {
   c.c[0].x -= 1;
   c.c[1].y -= 1;
   c.c[2].z -= 1;
-  double s = sqrt(mat3_dot(c, c));
-  return s < 0.75 ? sqrt(1 - s) : 0.5 / (1 + 1e3 * s); /* far from rigid: small, but still a lower bound */
+  double s = sqrt(mat3_dot(c, c)), rounding = 1e-14 * (1 + s); /* of a square */
+  if (s < 0.75) return sqrt(1 - s);
+  double exact = mat3_least_singular(a); /* a body that turns by a straight path stretches: flights of `euler`, `bdf2` */
+  return sqrt(most(exact * exact - rounding, 1e-20));
 }

@@ -59,6 +59,14 @@ KERNEL Mat3 mat3_positive_part(Mat3 a) {
   return r;
 }
 
+/* The least singular value. */
+KERNEL double mat3_least_singular(Mat3 a) {
+  double w[3];
+  Mat3 v;
+  eigen3(mat3_tmul(a, a), w, &v);
+  return sqrt(most(w[0], 0.0));
+}
+
 /* The rotation of the polar decomposition a = r s, det(a) > 0, by Newton's iteration r <- (r + r^-T) / 2. */
 KERNEL Mat3 mat3_polar(Mat3 a) {
   for (int i = 0; i < 40; i++) {

@@ -225,10 +225,10 @@ static double corrected(const Cluster *c) {
 
 /* At rest there are no velocities to take a gain from: a pendulum would keep at each of its turning points what its
  * flight takes back afterwards, and be given that too. So later steps correct it. A loss that is more than a small part
- * of what the step exchanged is none of the flight. */
+ * of what the step exchanged is none of the flight, but of a solve: it is not returned. */
 static void owe(Cluster *c, double left) {
   bool flies = c->jointed && !c->touched && c->keeps_spin;
-  c->owed = flies && left > -ENERGY_CORRECTED * (c->scaled + c->exchange) ? left : 0;
+  c->owed = flies && left > -ENERGY_CORRECTED * c->exchange ? left : 0;
 }
 
 void cluster_close(Cluster *c, double h) {

@@ -87,7 +87,8 @@ static void join_fall(Cluster *c, Vec3 gravity) {
   c->pushed |= norm_sq(sub(c->gravity, gravity)) > 0;
 }
 
-/* Kinetic energy after the step, its rise less the work of what is given, and that of a light link if it rose. */
+/* Kinetic energy after the step, its rise less the work of what is given, and what a light link pays for of it: no more
+ * than the kinetic energy rose by. What lifts a link moves the others too. */
 typedef struct Rise {
   double kinetic, rise, link;
   GivenWork given;
@@ -97,8 +98,9 @@ static Rise rise_of(const Work *w, int i, const State *after) {
   Affine before = node_vector(w->model, w->state->rate, i), rate = node_vector(w->model, after->rate, i);
   Rise r = {.kinetic = kinetic_of(w->model, i, &rate), .given.drag = drag_work(w, i, after)};
   given_work(w, i, after, &r.given.gravity, &r.given.forces);
-  r.rise = r.kinetic - kinetic_of(w->model, i, &before) - r.given.gravity - r.given.forces - r.given.drag;
-  r.link = !block_is_vertex(w->model, i) && w->model->body[i].light ? most(0, r.rise) : 0;
+  double faster = r.kinetic - kinetic_of(w->model, i, &before);
+  r.rise = faster - r.given.gravity - r.given.forces - r.given.drag;
+  if (!block_is_vertex(w->model, i) && w->model->body[i].light) r.link = most(0, least(faster, r.rise));
   return r;
 }
 

@@ -30,7 +30,7 @@ typedef struct Cluster {
   bool soft;                    /* it has soft bodies */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
-  double risen;                 /* [J] the same of the kinetic energies of light links that rose */
+  double risen;                 /* [J] the same of light links, up to the rise of their kinetic energies */
   double strain;                /* [J] rise of the strain energy of its bodies; under `rigid` a flight only rounds it */
   double exchange;              /* [J] sizes of what gravity, given forces and springs did */
   double owed;                  /* [J] gain of flights that is not corrected yet; cluster_close: after the step */

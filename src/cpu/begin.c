@@ -78,6 +78,14 @@ static Outcome begin_pairs(Cpu *cpu) {
 
 /* ---- no history through impacts ---- */
 
+/* By Euler's step and by BDF2's a force gives different impulses: bodies that a joint or an attachment connects take the
+ * same, or their momentum would change. Whether a mark changed. */
+static bool share_restart(Work *w, int a, int b) {
+  if (w->restart[a] == w->restart[b]) return false;
+  w->restart[a] = w->restart[b] = true;
+  return true;
+}
+
 static void mark_restarts(Cpu *cpu) {
   const Model *m = cpu->model;
   Work *w = &cpu->work;
@@ -89,14 +97,18 @@ static void mark_restarts(Cpu *cpu) {
     int body = joint_body(m, j);
     if (body >= 0 && joint_near_stop(w, j)) w->restart[body] = true;
   }
-  for (bool again = m->joint_count > 0; again;) { /* a mechanism restarts as a whole */
+  bool again = true;
+  while (again) { /* a mechanism restarts as a whole */
     again = false;
     for (int j = 0; j < m->joint_count; j++) {
       int a = m->joint[j].end[0].body, b = m->joint[j].end[1].body;
       if (m->joint[j].partner[0] >= 0)
         a = joint_body(m, m->joint[j].partner[0]), b = joint_body(m, m->joint[j].partner[1]);
-      if (a < 0 || b < 0 || w->restart[a] == w->restart[b]) continue;
-      w->restart[a] = w->restart[b] = again = true;
+      again |= a >= 0 && b >= 0 && share_restart(w, a, b);
+    }
+    for (int k = 0; m->def.integrator == ABD_INTEGRATOR_BDF2 && k < m->attachment_count; k++) {
+      int body = m->attachment[k].body;
+      again |= block_moves(m, body) && share_restart(w, body, m->soft[m->attachment[k].soft].body);
     }
   }
 }

@@ -112,6 +112,8 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
   }
   for (int i = 0; i < model->body_count; i++) start_body(state, model, i);
   for (int k = 0; k < model->soft_count; k++) start_soft(state, model, &model->soft[k]);
+  for (int k = 0; k < model->attachment_count; k++)
+    state->restart[model->soft[model->attachment[k].soft].body] |= state->restart[model->attachment[k].body];
   for (int j = 0; j < model->joint_count; j++)
     state->joint[j] = (JointState){.stiffening = {1, 1}, .drive = model->joint[j].def.drive};
   return ABD_OK;

@@ -47,7 +47,8 @@ static void obj(void **state) {
   MeshData m = good("# a square, a wire and a point\nv 0 0 0\nv 1 0 0 # corner\nv 1 1 0\r\nv 0 1 0\nv 5 5 5\nvt 0 0\n"
                     "usemtl x\nf 1/1 2/1/1 3//1 -2\nl 1 2 \\\n 3\np 5",
                     "OBJ");
-  assert_int_equal(m.vertex_count, 5);
+  assert_int_equal(m.vertex_count, 4);
+  assert_int_equal(m.unused_count, 1); /* points beside faces are left out too */
   assert_int_equal(m.triangle_count, 2);
   assert_int_equal(m.edge_count, 2);
   const uint32_t expected[6] = {0, 1, 2, 0, 2, 3};
@@ -70,6 +71,31 @@ static void obj_drops_degenerate(void **state) {
   MeshData m = good("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 2\nf 1 2 3\n", "obj");
   assert_int_equal(m.triangle_count, 1);
   assert_int_equal(m.dropped_count, 1);
+  mesh_data_free(&m);
+}
+
+/* Vertices that no element uses are left out if the file has triangles; otherwise they are points. */
+static void unused_vertices(void **state) {
+  (void)state;
+  MeshData m = good("v 9 0 0\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 -3\nv 5 5 5\nv 6 5 5\nf 2 3 4\nl 6 7\nf 5 5 5\n", "obj");
+  print_message("%zu left out, the first at (%g, %g, %g)\n", m.unused_count, m.unused[0], m.unused[1], m.unused[2]);
+  assert_int_equal(m.vertex_count, 5);
+  assert_int_equal(m.unused_count, 2);
+  assert_memory_equal(m.unused, ((double[]){9, 0, 0}), sizeof m.unused);
+  assert_memory_equal(m.triangle, ((uint32_t[]){0, 1, 2}), 3 * sizeof *m.triangle);
+  assert_memory_equal(m.edge, ((uint32_t[]){3, 4}), 2 * sizeof *m.edge);
+  assert_float_equal(m.vertex[3 * 4], 6, 0);
+  mesh_data_free(&m);
+  m = good("v 9 0 0\nv 0 0 0\nv 1 0 0\nl 2 3\n", "obj");
+  assert_int_equal(m.vertex_count, 3);
+  assert_int_equal(m.unused_count, 0);
+  mesh_data_free(&m);
+  m = good("solid a\nfacet\nouter loop\nvertex 0 0 -1\nvertex 0 0 -1\nvertex 0 0 -1\nendloop\nendfacet\n"
+           "facet\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid\n",
+           "stl");
+  assert_int_equal(m.vertex_count, 3);
+  assert_int_equal(m.dropped_count, 1);
+  assert_int_equal(m.unused_count, 1);
   mesh_data_free(&m);
 }
 
@@ -412,13 +438,21 @@ static void files(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(obj),           cmocka_unit_test(obj_drops_degenerate),
-      cmocka_unit_test(weld),          cmocka_unit_test(numbers_are_correctly_rounded),
-      cmocka_unit_test(off),           cmocka_unit_test(ply_ascii),
-      cmocka_unit_test(ply_binary),    cmocka_unit_test(stl),
-      cmocka_unit_test(damaged_files), cmocka_unit_test(files),
-      cmocka_unit_test(polygons),      cmocka_unit_test(polygons_of_all_formats),
-      cmocka_unit_test(text_variants), cmocka_unit_test(ply_without_properties),
+      cmocka_unit_test(obj),
+      cmocka_unit_test(obj_drops_degenerate),
+      cmocka_unit_test(unused_vertices),
+      cmocka_unit_test(weld),
+      cmocka_unit_test(numbers_are_correctly_rounded),
+      cmocka_unit_test(off),
+      cmocka_unit_test(ply_ascii),
+      cmocka_unit_test(ply_binary),
+      cmocka_unit_test(stl),
+      cmocka_unit_test(damaged_files),
+      cmocka_unit_test(files),
+      cmocka_unit_test(polygons),
+      cmocka_unit_test(polygons_of_all_formats),
+      cmocka_unit_test(text_variants),
+      cmocka_unit_test(ply_without_properties),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

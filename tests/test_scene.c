@@ -405,6 +405,36 @@ static void includes(void **state) {
   bad_file(write_file("c.json", "{\"version\": 1, \"include\": [\"broken.json\"]}"), "broken.json:2:");
 }
 
+/* A vertex that no element uses does not collide, neither of a file nor inline. */
+static void unused_vertices_are_left_out(void **state) {
+  (void)state;
+  const char *path = write_file("stray.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 0 -3\nf 1 3 2\nf 1 2 4\nf 2 3 4\n"
+                                             "f 1 4 3\n");
+  SceneError error = {""};
+  Scene *s = scene_load(&path, 1, NULL, &error);
+  if (!s) fail_msg("%s", error.text);
+  assert_int_equal(s->mesh[0].data.vertex_count, 4);
+  assert_int_equal(scene_note_count(s), 1);
+  assert_non_null(strstr(scene_note(s, 0),
+                         "stray.obj: left out 1 vertex that no triangle and no edge uses; the first is "
+                         "at (0, 0, -3)"));
+  scene_destroy(s);
+#define STRAY "\"vertices\": [[0, 0, 0], [7, 0, 0], [1, 0, 0], [0, 1, 0]], "
+  s = good("{\"version\": 1, \"bodies\": [{" STRAY "\"triangles\": [[0, 2, 3]], \"thickness\": 0.01}]}");
+  assert_int_equal(s->mesh[0].data.vertex_count, 3);
+  assert_int_equal(s->mesh[0].data.triangle[2], 2);
+  assert_int_equal(scene_note_count(s), 1);
+  assert_non_null(strstr(scene_note(s, 0), "inline mesh: left out 1 vertex"));
+  scene_destroy(s);
+  s = good("{\"version\": 1, \"bodies\": [{" STRAY "\"edges\": [[0, 2]], \"thickness\": 0.01}]}");
+  assert_int_equal(s->mesh[0].data.vertex_count, 4);
+  scene_destroy(s);
+  s = good("{\"rigid_body_problem\": {\"rigid_bodies\": [{" STRAY "\"faces\": [[0, 2, 3]]}]}}");
+  assert_int_equal(s->mesh[0].data.vertex_count, 3);
+  assert_non_null(strstr(scene_note(s, 0), "inline mesh: left out 1 vertex"));
+  scene_destroy(s);
+}
+
 static void mesh_files_alone(void **state) {
   (void)state;
   const char *a = write_file("a.obj", tetrahedron);
@@ -734,6 +764,7 @@ int main(void) {
       cmocka_unit_test(every_shape_builds),
       cmocka_unit_test(errors_name_their_place),
       cmocka_unit_test(keys_without_effect_are_noted),
+      cmocka_unit_test(unused_vertices_are_left_out),
       cmocka_unit_test(deep_nesting),
       cmocka_unit_test(meshes_are_found),
       cmocka_unit_test(includes),

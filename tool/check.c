@@ -193,6 +193,9 @@ static int check_mesh_file(Report *report, const char *fixed) {
   else if (data.welded_count)
     remark(report, "duplicate vertices: %zu merged with others at the same place, which joins the surface there",
            data.welded_count);
+  if (data.unused_count)
+    remark(report, "%zu %s that no triangle and no edge uses, the first at (%g, %g, %g); left out", data.unused_count,
+           data.unused_count == 1 ? "vertex" : "vertices", data.unused[0], data.unused[1], data.unused[2]);
   int code = check_skin(report, &data, true);
   if (fixed && (code == EXIT_GOOD || code == EXIT_FOUND)) {
     int written = fix_mesh(report, &data, fixed);

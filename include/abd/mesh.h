@@ -30,6 +30,8 @@ typedef struct AbdSurface {
   size_t dropped_count;  /* triangles with a corner twice, left out */
   size_t welded_count;   /* vertices merged with others */
   double weld_tolerance; /* if any: at most this far apart, in the units of the file; 0 = at the same place */
+  size_t unused_count;   /* vertices of a surface with triangles that no triangle and no edge uses, left out */
+  double unused[3];      /* if any: the place of the first, in the units of the file */
 } AbdSurface;
 
 ABD_API bool abd_surface_known(const char *path); /* Is the ending that of a surface? */

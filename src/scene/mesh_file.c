@@ -45,7 +45,9 @@ bool mesh_extension_known(const char *path) { return find_reader(file_extension(
 
 static bool finish(const char *name, const double *weld, MeshData *out, SceneError *error) {
   if (!out->vertex_count) return scene_fail(error, "%.500s: the mesh is empty: no vertices found", name);
-  return mesh_weld(out, weld) || scene_fail(error, "%.500s: out of memory", name);
+  /* without triangles the vertices are points */
+  return (mesh_weld(out, weld) && (!out->triangle_count || mesh_drop_unused(out))) ||
+         scene_fail(error, "%.500s: out of memory", name);
 }
 
 static bool parse(const char *bytes, size_t length, const char *extension, const char *name, const double *weld,
@@ -133,5 +135,24 @@ bool mesh_add_edge(MeshData *data, uint32_t a, uint32_t b) {
   data->edge = edge;
   edge += 2 * data->edge_count++;
   edge[0] = a, edge[1] = b;
+  return true;
+}
+
+bool mesh_drop_unused(MeshData *data) {
+  uint32_t *number = calloc(data->vertex_count + 1, sizeof *number), kept = 0;
+  if (!number) return false;
+  for (size_t i = 0; i < 3 * data->triangle_count; i++) number[data->triangle[i]] = 1;
+  for (size_t i = 0; i < 2 * data->edge_count; i++) number[data->edge[i]] = 1;
+  for (size_t v = 0; v < data->vertex_count; v++) {
+    const double *x = data->vertex + 3 * v;
+    if (number[v]) {
+      memmove(data->vertex + 3 * (size_t)kept, x, 3 * sizeof *x);
+      number[v] = kept++;
+    } else if (!data->unused_count++) memcpy(data->unused, x, sizeof data->unused);
+  }
+  for (size_t i = 0; i < 3 * data->triangle_count; i++) data->triangle[i] = number[data->triangle[i]];
+  for (size_t i = 0; i < 2 * data->edge_count; i++) data->edge[i] = number[data->edge[i]];
+  data->vertex_count = kept;
+  free(number);
   return true;
 }

@@ -2,7 +2,8 @@
  *
  * Readers work on bytes in memory and trust nothing: counts are checked against the file's size before anything is
  * allocated, indices against the vertices, coordinates must be finite. Polygons become triangles (polygon.h). Triangles
- * that name a vertex twice are dropped and counted. Tests: tests/test_mesh_file.c; fuzzed by tests/fuzz/fuzz_mesh.c. */
+ * that name a vertex twice are dropped and counted; so are vertices that no triangle and no edge uses, if the file has
+ * triangles: such a vertex would be invisible and collide. Tests: tests/test_mesh_file.c; fuzzed by tests/fuzz/fuzz_mesh.c. */
 #ifndef ABD_SCENE_MESH_FILE_H
 #define ABD_SCENE_MESH_FILE_H
 
@@ -29,5 +30,7 @@ void mesh_data_free(MeshData *data); /* leaves it empty */
 bool mesh_add_vertex(MeshData *data, double x, double y, double z);
 bool mesh_add_triangle(MeshData *data, uint32_t a, uint32_t b, uint32_t c); /* drops and counts degenerate ones */
 bool mesh_add_edge(MeshData *data, uint32_t a, uint32_t b);
+/* Drops and counts vertices that no triangle and no edge uses; the others keep their order. */
+bool mesh_drop_unused(MeshData *data);
 
 #endif

@@ -237,20 +237,9 @@ static bool orient(MeshData *mesh, MeshFix *fix) {
 /* ---- Vertices ---- */
 
 static bool drop_unused(MeshData *mesh, MeshFix *fix) {
-  uint32_t *number = calloc(mesh->vertex_count + 1, sizeof *number), kept = 0;
-  if (!number) return false;
-  for (size_t i = 0; i < 3 * mesh->triangle_count; i++) number[mesh->triangle[i]] = 1;
-  for (size_t i = 0; i < 2 * mesh->edge_count; i++) number[mesh->edge[i]] = 1;
-  for (size_t v = 0; v < mesh->vertex_count; v++) {
-    if (!number[v]) continue;
-    memmove(mesh->vertex + 3 * (size_t)kept, mesh->vertex + 3 * v, 3 * sizeof *mesh->vertex);
-    number[v] = kept++;
-  }
-  for (size_t i = 0; i < 3 * mesh->triangle_count; i++) mesh->triangle[i] = number[mesh->triangle[i]];
-  for (size_t i = 0; i < 2 * mesh->edge_count; i++) mesh->edge[i] = number[mesh->edge[i]];
-  fix->unused = mesh->vertex_count - kept;
-  mesh->vertex_count = kept;
-  free(number);
+  size_t count = mesh->vertex_count;
+  if (!mesh_drop_unused(mesh)) return false;
+  fix->unused = count - mesh->vertex_count;
   return true;
 }
 

@@ -1,5 +1,5 @@
-/* Wavefront OBJ: v, f (polygons, v/vt/vn, negative indices), l (polylines), p (points: vertices in no face are
- * points anyway); everything else is ignored. Tests: tests/test_mesh_file.c. */
+/* Wavefront OBJ: v, f (polygons, v/vt/vn, negative indices), l (polylines), p (points: the vertices of a file
+ * without faces are points anyway); everything else is ignored. Tests: tests/test_mesh_file.c. */
 #include "scene/mesh_format.h"
 #include "scene/mesh_text.h"
 #include "scene/polygon.h"

@@ -280,6 +280,14 @@ static int read_inline(OwnFile *file, const Node *object, double thickness) {
     mesh_data_free(&data);
     return -1;
   }
+  /* elements and attachments of a soft body name vertices by number; without triangles the vertices are points */
+  bool numbered = tet_count || json_object_get(object->value, "soft");
+  if (!numbered && data.triangle_count && !mesh_drop_unused(&data)) {
+    mesh_data_free(&data);
+    free(tet);
+    loader_out_of_memory(file->loader);
+    return -1;
+  }
   scene_note_mesh(file->loader->scene, "inline mesh", &data);
   return add_new_mesh(file, &data, tet, tet_count, thickness, false);
 }

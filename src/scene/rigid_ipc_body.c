@@ -33,7 +33,8 @@ static int add_inline(const RigidIpc *file, const Node *node, const MeshUse *use
   MeshData data, scaled;
   char key[64];
   if (!inline_mesh_read(node, "faces", &data)) return -1;
-  bool ok = mesh_scaled(&data, use, &scaled);
+  bool ok = (!data.triangle_count || mesh_drop_unused(&data)) && mesh_scaled(&data, use, &scaled);
+  if (ok) scene_note_mesh(file->loader->scene, "inline mesh", &data);
   snprintf(key, sizeof key, "inline|%zu", file->loader->scene->mesh_count);
   double scale[3];
   mesh_scale_factors(&data, use, scale);

@@ -146,6 +146,12 @@ void scene_note_mesh(Scene *scene, const char *name, const MeshData *mesh) {
                    mesh->weld_tolerance);
   else if (mesh->welded_count)
     scene_add_note(scene, "%.300s: merged %zu vertices with others at the same place", name, mesh->welded_count);
+  if (mesh->unused_count)
+    scene_add_note(scene,
+                   "%.300s: left out %zu %s that no triangle and no edge uses; the first is at (%g, %g, %g); vertices "
+                   "after it have smaller numbers",
+                   name, mesh->unused_count, mesh->unused_count == 1 ? "vertex" : "vertices", mesh->unused[0],
+                   mesh->unused[1], mesh->unused[2]);
 }
 
 double scene_dt(const Scene *scene) { return scene->world.dt; }

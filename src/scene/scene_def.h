@@ -153,6 +153,6 @@ bool joint_moves(const AbdJointDef *def);
 /* The joints of scene_build and scene_apply. */
 bool scene_build_joint(const Scene *scene, size_t joint, AbdWorld *world, SceneError *error);
 bool scene_apply_drives(const Scene *scene, AbdWorld *world, SceneError *error);
-void scene_note_mesh(Scene *scene, const char *name, const MeshData *mesh); /* triangles dropped, vertices merged */
+void scene_note_mesh(Scene *scene, const char *name, const MeshData *mesh); /* what reading changed */
 
 #endif

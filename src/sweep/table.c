@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -27,13 +28,23 @@ struct AbdSweep {
   const AbdStudy *study; /* NULL for readers */
   AbdError error;
   sqlite3_stmt *store;
+  bool fresh; /* the file was empty and has no table yet */
 };
 
 static const char *const status_name[] = {"waiting", "running", "done", "failed"};
 /* Columns before the settings. */
-static const char fixed_columns[] = "member INTEGER PRIMARY KEY, status TEXT NOT NULL, attempts INTEGER NOT NULL, "
-                                    "error TEXT, seconds REAL, steps INTEGER, not_converged INTEGER, hash TEXT, "
-                                    "settings TEXT NOT NULL";
+static const struct {
+  const char *name, *type;
+} fixed_column[] = {{"member", "INTEGER PRIMARY KEY"},
+                    {"status", "TEXT NOT NULL"},
+                    {"attempts", "INTEGER NOT NULL"},
+                    {"error", "TEXT"},
+                    {"seconds", "REAL"},
+                    {"steps", "INTEGER"},
+                    {"not_converged", "INTEGER"},
+                    {"hash", "TEXT"},
+                    {"settings", "TEXT NOT NULL"}};
+enum { FIXED_COLUMNS = sizeof fixed_column / sizeof *fixed_column };
 
 const char *abd_member_status_name(AbdMemberStatus status) {
   return status < ABD_MEMBER_STATUS_COUNT ? status_name[status] : "unknown";
@@ -74,7 +85,40 @@ static AbdStatus out_of_memory(AbdSweep *sweep) {
 
 /* ---- Creation ---- */
 
-/* All names of settings of all members: those of the first list entry, then others as they come. */
+/* SQLite's names of columns have no case. */
+static bool column_taken(const AbdStudy *study, json_t *names, const char *column) {
+  const char *name;
+  json_t *value;
+  for (size_t k = 0; k < FIXED_COLUMNS; k++)
+    if (!strcasecmp(fixed_column[k].name, column)) return true;
+  for (size_t k = 0; k < study->column_count; k++)
+    if (!strcasecmp(study->column[k], column)) return true;
+  json_object_foreach(names, name,
+                      value) if (json_is_string(value) && !strcasecmp(json_string_value(value), column)) return true;
+  return false;
+}
+
+/* Replaces each value by the name of the setting's column: its own, after "set." as often as that name is taken. */
+static bool name_columns(const AbdStudy *study, json_t *names) {
+  const char *name;
+  json_t *value;
+  json_object_foreach(names, name, value) json_object_set_new(names, name, json_null());
+  json_object_foreach(names, name, value) {
+    char *column = strdup(name), *longer;
+    while (column && column_taken(study, names, column)) {
+      if (asprintf(&longer, "set.%s", column) < 0) longer = NULL;
+      free(column);
+      column = longer;
+    }
+    bool ok = column && json_object_set_new(names, name, json_string(column)) == 0;
+    free(column);
+    if (!ok) return false;
+  }
+  return true;
+}
+
+/* All names of settings of all members with the names of their columns: those of the first list entry, then others as
+ * they come. */
 static json_t *setting_names(const AbdStudy *study) {
   json_t *names = json_object();
   size_t stride = study->seed_count * study->grid_count;
@@ -83,6 +127,7 @@ static json_t *setting_names(const AbdStudy *study) {
     json_object_update_missing(names, settings);
     json_decref(settings);
   }
+  if (names && !name_columns(study, names)) json_decref(names), names = NULL;
   return names;
 }
 
@@ -95,7 +140,7 @@ static void write_column(FILE *out, const char *name, const char *type) {
 static void write_columns(FILE *out, const AbdStudy *study, json_t *names, const char *type, const char *figure_type) {
   const char *name;
   json_t *value;
-  json_object_foreach(names, name, value) write_column(out, name, type);
+  json_object_foreach(names, name, value) write_column(out, json_string_value(value), type);
   for (size_t k = 0; figure_type && k < study->column_count; k++) write_column(out, study->column[k], figure_type);
 }
 
@@ -104,7 +149,9 @@ static AbdStatus create_tables(AbdSweep *sweep, json_t *names) {
   size_t size;
   FILE *out = open_memstream(&sql, &size);
   if (!out) return out_of_memory(sweep);
-  fprintf(out, "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT); CREATE TABLE member(%s", fixed_columns);
+  fputs("CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT); CREATE TABLE member(", out);
+  for (size_t k = 0; k < FIXED_COLUMNS; k++)
+    fprintf(out, "%s%s %s", k ? ", " : "", fixed_column[k].name, fixed_column[k].type);
   write_columns(out, sweep->study, names, "", " REAL");
   fputs("); CREATE INDEX member_status ON member(status)", out);
   AbdStatus status = fclose(out) == 0 ? execute(sweep, sql, "create the table") : out_of_memory(sweep);
@@ -264,17 +311,22 @@ static AbdStatus open_database(AbdSweep *sweep, int flags) {
   return ABD_OK;
 }
 
-/* Removes all that the file contains, if it is a database. */
-static AbdStatus empty_file(AbdSweep *sweep) {
-  char log[4096], head[16];
-  ssize_t size = pread(sweep->lock, head, sizeof head, 0);
-  if (size != 0 && (size != sizeof head || memcmp(head, "SQLite format 3", sizeof head) != 0))
-    return fail_with(&sweep->error, ABD_ERROR_FILE, "%s: not a table of a study; it is not replaced", sweep->path);
+static void remove_logs(const AbdSweep *sweep) {
+  char log[4096];
   const char *const ending[] = {"-wal", "-shm", "-journal"};
   for (size_t k = 0; k < 3; k++) {
     snprintf(log, sizeof log, "%s%s", sweep->path, ending[k]);
     unlink(log);
   }
+}
+
+/* Removes all that the file contains, if it is a database. */
+static AbdStatus empty_file(AbdSweep *sweep) {
+  char head[16];
+  ssize_t size = pread(sweep->lock, head, sizeof head, 0);
+  if (size != 0 && (size != sizeof head || memcmp(head, "SQLite format 3", sizeof head) != 0))
+    return fail_with(&sweep->error, ABD_ERROR_FILE, "%s: not a table of a study; it is not replaced", sweep->path);
+  remove_logs(sweep);
   if (ftruncate(sweep->lock, 0) == 0) return ABD_OK;
   return fail_with(&sweep->error, ABD_ERROR_DISK, "%s: cannot empty the file: %s", sweep->path, strerror(errno));
 }
@@ -282,13 +334,15 @@ static AbdStatus empty_file(AbdSweep *sweep) {
 static AbdStatus open_table(AbdSweep *sweep, const char *scene, bool replace) {
   AbdStatus status = lock_file(sweep);
   if (status == ABD_OK && replace) status = empty_file(sweep);
-  bool fresh = status == ABD_OK && lseek(sweep->lock, 0, SEEK_END) == 0;
+  sweep->fresh = status == ABD_OK && lseek(sweep->lock, 0, SEEK_END) == 0;
   if (status == ABD_OK) status = open_database(sweep, SQLITE_OPEN_READWRITE);
   if (status == ABD_OK)
     status = execute(sweep, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", "open the file");
   if (status != ABD_OK) return status;
   /* a process killed before its first transaction left an empty database */
-  return fresh || !has_table(sweep, "meta") ? create(sweep, scene) : go_on(sweep, scene);
+  status = sweep->fresh || !has_table(sweep, "meta") ? create(sweep, scene) : go_on(sweep, scene);
+  if (status == ABD_OK) sweep->fresh = false;
+  return status;
 }
 
 static AbdSweep *new_sweep(const char *path, AbdError *error) {
@@ -331,6 +385,10 @@ void abd_sweep_close(AbdSweep *sweep) {
   if (!sweep) return;
   sqlite3_finalize(sweep->store);
   sqlite3_close(sweep->db);
+  if (sweep->fresh) { /* still locked, so it is nobody else's */
+    remove_logs(sweep);
+    unlink(sweep->path);
+  }
   if (sweep->lock >= 0) close(sweep->lock); /* after the database: closing drops SQLite's own locks */
   free(sweep->path);
   free(sweep);

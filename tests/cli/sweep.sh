@@ -30,6 +30,16 @@ expect 0 '' "$abd" run scene.json -o member.abd --steps 25 --set contact.range=0
 run=$(printf %016x "$(sqlite3 member.abd 'SELECT hash FROM report WHERE step = 25')")
 [ "$run" = "$(sqlite3 straight.db 'SELECT hash FROM member WHERE member = 0')" ] || wrong "abd run has other bits: $run"
 
+# a setting with the name of another column
+cat >names.json <<'JSON'
+{ "study": 1, "scene": "scene.json", "grid": { "steps": [2, 3] }, "record": ["report.contacts"] }
+JSON
+expect 0 '2 members: 2 done' "$abd" sweep names.json
+[ "$(sqlite3 names.db 'SELECT "set.steps", steps FROM member ORDER BY member' | tr '\n' ' ')" = '2|2 3|3 ' ] || wrong "set.steps"
+# a table that cannot be created leaves no file
+expect 4 'wide.db: cannot' bash -c "trap '' XFSZ; ulimit -f 1; exec \"$abd\" sweep names.json -o wide.db"
+[ -z "$(ls | grep '^wide\.db')" ] || wrong "files of a table that was not created: $(ls)"
+
 # killed twice, two members at a time
 for kill in 1 2; do
   "$abd" sweep study.json -o killed.db --jobs 2 --quiet &

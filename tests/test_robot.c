@@ -342,6 +342,54 @@ static void test_mjcf_errors(void **state) {
          ".xml:2:", "cannot be met at the start");
 }
 
+static Scene *load_text(const char *text, const char *keyframe) {
+  char path[200];
+  const char *name = path;
+  SceneError error = {""};
+  snprintf(path, sizeof path, "%s/robot-%d.xml", ABD_BINARY, (int)getpid());
+  FILE *out = fopen(path, "wb");
+  assert_non_null(out);
+  fputs(text, out);
+  fclose(out);
+  Scene *s = scene_load(&name, 1, &(SceneOptions){.keyframe = keyframe}, &error);
+  unlink(path);
+  if (!s) fail_msg("%s", error.text);
+  return s;
+}
+
+/* Controls are clamped to their range, those of a keyframe and those of the start. */
+static void test_mjcf_control_range(void **state) {
+  (void)state;
+#define LINK(name, y)                                                                                                  \
+  "<body pos='0 " #y " 0'><joint name='" #name "' axis='0 0 1' range='-90 90'/><geom size='.1' pos='.5 0 0'/></body>"
+#define ROBOT(compiler)                                                                                                \
+  "<mujoco>" compiler "<worldbody>" LINK(a, 0) LINK(b, 1) LINK(c, 2) LINK(d, 3)                                        \
+      LINK(e, 4) "</worldbody>"                                                                                        \
+                 "<actuator><position joint='a' kp='20' ctrlrange='-.2 .3'/>"                                          \
+                 "<position joint='b' kp='20' ctrlrange='-.2 .3' ctrllimited='false'/>"                                \
+                 "<motor joint='c' gear='2' ctrlrange='.5 1' ctrllimited='true'/><position joint='d' kp='20' "         \
+                 "inheritrange='.5'/>"                                                                                 \
+                 "<position joint='e' kp='20' ctrlrange='.1 .3' ctrllimited='true'/></actuator>"                       \
+                 "<keyframe><key name='x' ctrl='1 1 3 -1 .2'/></keyframe></mujoco>"
+  Scene *s = load_text(ROBOT(""), "x");
+  near(joint(s, "a")->drive.target, 0.3, 1e-12, "clamped to the upper end");
+  near(joint(s, "b")->drive.target, 1, 1e-12, "not limited");
+  near(joint(s, "c")->drive.target, 2, 1e-12, "gear times the upper end");
+  near(joint(s, "d")->drive.target, -45 * degree, 1e-12, "clamped to half the joint's range");
+  near(joint(s, "e")->drive.target, 0.2, 1e-12, "within the range");
+  has_note(s, ".xml:1: the control 1 is outside of ctrlrange; 0.3 is used");
+  scene_destroy(s);
+  s = load_text(ROBOT(""), NULL);
+  near(joint(s, "a")->drive.target, 0, 0, "at rest at the start");
+  near(joint(s, "c")->drive.target, 1, 1e-12, "gear times the lower end");
+  near(joint(s, "e")->drive.target, 0.1, 1e-12, "the control at rest is outside");
+  scene_destroy(s);
+  s = load_text(ROBOT("<compiler autolimits='false'/>"), "x");
+  near(joint(s, "a")->drive.target, 1, 1e-12, "no range without autolimits");
+  near(joint(s, "c")->drive.target, 2, 1e-12, "ctrllimited");
+  scene_destroy(s);
+}
+
 /* What is not supported is left out with a note that has its line; what two sites connect is a ball. */
 static void test_mjcf_unsupported(void **state) {
   (void)state;
@@ -355,17 +403,7 @@ static void test_mjcf_unsupported(void **state) {
       "<spatial name='S'/></tendon>\n<actuator><muscle joint='i'/>\n<position tendon='T'/>\n"
       "<general joint='i' dyntype='integrator'/>\n<position joint='k' kp='2'/></actuator>"
       "<keyframe><key name='x' ctrl='1 2 3 4'/></keyframe></mujoco>";
-  char path[200];
-  const char *name = path;
-  SceneError error = {""};
-  snprintf(path, sizeof path, "%s/robot-%d.xml", ABD_BINARY, (int)getpid());
-  FILE *out = fopen(path, "wb");
-  assert_non_null(out);
-  fputs(text, out);
-  fclose(out);
-  Scene *s = scene_load(&name, 1, &(SceneOptions){.keyframe = "x"}, &error);
-  unlink(path);
-  if (!s) fail_msg("%s", error.text);
+  Scene *s = load_text(text, "x");
   has_note(s, ".xml:1: geometry of type hfield");
   has_note(s, ".xml:5: this equality is not supported");
   has_note(s, ".xml:7: a fixed tendon of more than two joints");
@@ -561,6 +599,7 @@ int main(void) {
       cmocka_unit_test(test_mjcf_drives),
       cmocka_unit_test(test_mjcf_keyframe),
       cmocka_unit_test(test_mjcf_errors),
+      cmocka_unit_test(test_mjcf_control_range),
       cmocka_unit_test(test_mjcf_unsupported),
       cmocka_unit_test(test_from),
       cmocka_unit_test(test_parts_and_collide),

@@ -11,13 +11,25 @@ static double tendon_length(const Robot *robot, const Tendon *t) {
   return sum;
 }
 
+/* The control within its range. NAN stays for a servo that is at rest at the start with a control in the range. */
+static double clamped_control(Emit *e, const Actuator *a, double start) {
+  bool servo = a->bias[1] < 0;
+  double at_rest = servo && a->gain != 0 ? (-a->bias[1] * start - a->bias[0]) / a->gain : 0;
+  double control = isnan(a->control) ? at_rest : a->control;
+  double clamped = fmin(a->control_range[1], fmax(a->control_range[0], control));
+  if (clamped == control) return a->control;
+  robot_note(e->robot, "%.200s:%d: the control %g is outside of ctrlrange; %g is used", a->xml->file, a->xml->line,
+             control, clamped);
+  return clamped;
+}
+
 /* A drive on a joint or tendon whose coordinate is s = q - start, or the sum that the scene has for a tendon. `factor`:
  * length of the actuator per s; `start`: length at s = 0. */
 static void put_drive(Emit *e, json_t *joint, const Actuator *a, double factor, double start) {
   json_t *drive = json_pack("{s:o}", "joint", joint);
-  double force = a->gain * (isnan(a->control) ? 0 : a->control) + a->bias[0];
+  double control = clamped_control(e, a, start), force = a->gain * (isnan(control) ? 0 : control) + a->bias[0];
   if (a->bias[1] < 0) {
-    double length = isnan(a->control) ? start : force / -a->bias[1];
+    double length = isnan(control) ? start : force / -a->bias[1];
     emit_put(drive, "type", json_string("position"));
     emit_put_number(drive, "value", (length - start) / factor);
     emit_put_number(drive, "stiffness", -a->bias[1] * factor * factor);

@@ -106,17 +106,14 @@ static bool read_law(Mjcf *m, Xml *node, Actuator *a) {
   return true;
 }
 
-static bool read_ranges(Mjcf *m, Xml *node, Actuator *a) {
-  double force[2] = {0}, control[2] = {0};
-  size_t has_force, has_control;
+static bool read_force_range(Mjcf *m, Xml *node, Actuator *a) {
+  double force[2] = {0};
+  size_t given;
   bool limited;
   a->most = INFINITY;
-  if (!mjcf_numbers(m, node, NULL, "forcerange", 2, 2, force, &has_force) ||
-      !mjcf_limited(m, node, NULL, "forcelimited", has_force > 0, &limited) ||
-      !mjcf_numbers(m, node, NULL, "ctrlrange", 2, 2, control, &has_control))
+  if (!mjcf_numbers(m, node, NULL, "forcerange", 2, 2, force, &given) ||
+      !mjcf_limited(m, node, NULL, "forcelimited", given > 0, &limited))
     return false;
-  mjcf_text(m, node, NULL, "ctrllimited"); /* controls are constant here; a keyframe's are used as they are */
-  mjcf_text(m, node, NULL, "inheritrange");
   if (!limited) return true;
   if (!(force[0] < force[1]))
     return xml_fail(node, m->robot->error, "forcerange: expected the lower force below the upper");
@@ -127,14 +124,31 @@ static bool read_ranges(Mjcf *m, Xml *node, Actuator *a) {
   return true;
 }
 
+/* inheritrange: the middle of the joint's range and this factor times its extent. */
+static bool inherit_range(Mjcf *m, Xml *node, const Actuator *a, double range[2], size_t *given) {
+  double factor = 0;
+  if (!mjcf_number(m, node, NULL, "inheritrange", &factor)) return false;
+  if (!(factor > 0) || *given || a->joint < 0) return true;
+  const double *of = m->robot->joint[a->joint].range;
+  for (int k = 0; k < 2; k++) range[k] = (of[0] + of[1]) / 2 + factor * (of[k] - of[1 - k]) / 2;
+  *given = 2;
+  return true;
+}
+
 /* Motors without a force range push with what the controls allow; servos that hold joints need it. */
-static bool use_control_range(Mjcf *m, Xml *node, Actuator *a) {
-  double control[2] = {0};
+static bool read_control_range(Mjcf *m, Xml *node, Actuator *a) {
+  double range[2] = {0};
   size_t given;
-  if (!mjcf_numbers(m, node, NULL, "ctrlrange", 2, 2, control, &given)) return false;
+  bool limited;
+  a->control_range[0] = -INFINITY, a->control_range[1] = INFINITY;
+  if (!mjcf_numbers(m, node, NULL, "ctrlrange", 2, 2, range, &given) || !inherit_range(m, node, a, range, &given) ||
+      !mjcf_limited(m, node, NULL, "ctrllimited", given > 0, &limited))
+    return false;
+  if (limited && !(range[0] < range[1]))
+    return xml_fail(node, m->robot->error, "ctrlrange: expected the lower control below the upper");
+  if (limited) memcpy(a->control_range, range, sizeof range);
   bool motor = a->bias[1] == 0 && a->joint >= 0;
-  if (motor && given)
-    m->robot->joint[a->joint].effort = fabs(a->gear * a->gain) * fmax(fabs(control[0]), fabs(control[1]));
+  if (motor && given) m->robot->joint[a->joint].effort = fabs(a->gear * a->gain) * fmax(fabs(range[0]), fabs(range[1]));
   return true;
 }
 
@@ -176,7 +190,7 @@ bool mjcf_read_actuators(Mjcf *m, Xml *list) {
     a->control = NAN;
     a->place = place;
     if (!mjcf_check_class(m, node, "class") || !read_transmission(m, node, a) || !read_law(m, node, a) ||
-        !read_ranges(m, node, a) || !use_control_range(m, node, a))
+        !read_force_range(m, node, a) || !read_control_range(m, node, a))
       return false;
   }
   return true;

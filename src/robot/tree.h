@@ -88,13 +88,14 @@ typedef struct Tendon {
   Xml *xml;
 } Tendon;
 
-/* force = clamp(gain control + bias[0] + bias[1] length + bias[2] rate) gear, length and rate those of gear q */
+/* force = clamp(gain clamp(control) + bias[0] + bias[1] length + bias[2] rate) gear, length and rate those of gear q */
 typedef struct Actuator {
   char *name;
   int joint, tendon;                /* one is -1 */
   int place;                        /* in MJCF's ctrl */
   double gear, gain, bias[3], most; /* most: of the force, infinite */
-  double control;                   /* NAN: at rest at the start */
+  double control;                   /* NAN: at rest at the start, as far as the range allows */
+  double control_range[2];          /* -infinite and infinite without a limit */
   double damping_ratio;             /* 0: bias[2] is given */
   Xml *xml;
 } Actuator;

@@ -280,6 +280,12 @@ static void keys_without_effect_are_noted(void **state) {
       {"\"motion\": \"kinematic\", \"forces\": [{\"time\": 0}]",
        "body \"a\" is kinematic: its key \"forces\" has no effect"},
       {"\"motion\": \"kinematic\", \"fixed\": [\"x\"]", "body \"a\" is kinematic: its key \"fixed\" has no effect"},
+      {"\"motion\": \"static\", \"drag\": 1", "body \"a\" is static: its key \"drag\" has no effect"},
+      {"\"motion\": \"kinematic\", \"angular_drag\": 1",
+       "body \"a\" is kinematic: its key \"angular_drag\" has no effect"},
+      {"\"motion\": \"static\", \"gravity_scale\": 0", "body \"a\" is static: its key \"gravity_scale\" has no effect"},
+      {"\"motion\": \"static\", \"gravity_scale\": 1, \"drag\": 0", NULL},
+      {"\"gravity_scale\": 0, \"drag\": 1, \"angular_drag\": 1, \"friction\": 1", NULL},
       {"\"soft\": {}, \"mass\": 1",
        "body \"a\" is soft: its key \"mass\" has no effect; its mass is that of its density"},
       {"\"soft\": {}, \"restitution\": 1", "body \"a\" is soft: its key \"restitution\" has no effect"},
@@ -403,6 +409,35 @@ static void includes(void **state) {
            "includes itself: a.json -> b.json -> a.json");
   write_file("broken.json", "{\"version\": 1,\n ]");
   bad_file(write_file("c.json", "{\"version\": 1, \"include\": [\"broken.json\"]}"), "broken.json:2:");
+}
+
+/* A pair's coefficient is the mean of two bodies': one body's alone has no effect. */
+static void coefficients_of_one_body_are_noted(void **state) {
+  (void)state;
+  static const struct {
+    const char *ball, *ground, *more;
+    const char *note; /* the start */
+  } row[] = {
+      {"\"friction\": 0.5", "", "", "no pair has friction: body \"ball\" has a coefficient"},
+      {"\"restitution\": 0.5", "", "", "no pair has restitution: body \"ball\" has a coefficient"},
+      {"\"friction\": 0", ", \"friction\": 1", "", "no pair has friction: body \"ground\""},
+      {"\"friction\": 0", "", "\"contact\": {\"friction\": 1}, ", NULL}, /* the world's is a default */
+      {"\"friction\": 0.5", "", "\"contact\": {\"friction\": 1}, ", NULL},
+      {"\"friction\": 0.5", ", \"friction\": 0.1", "", NULL},
+      {"\"friction\": 0.5", "", "\"pair_friction\": [{\"bodies\": [\"ball\", \"ground\"], \"friction\": 0.1}], ", NULL},
+      {"\"friction\": 0.5, \"soft\": {}", "", "", NULL}};
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    char text[500];
+    snprintf(text, sizeof text,
+             "{\"version\": 1, %s\"bodies\": [{\"name\": \"ball\", \"shape\": \"box\", \"position\": [0, 0, 2], %s}, "
+             "{\"name\": \"ground\", \"shape\": \"ground\"%s}]}",
+             row[k].more, row[k].ball, row[k].ground);
+    Scene *s = good(text);
+    print_message("%s%s: %s\n", row[k].ball, row[k].ground, scene_note(s, 0));
+    assert_int_equal(scene_note_count(s), row[k].note ? 1 : 0);
+    if (row[k].note) assert_ptr_equal(strstr(scene_note(s, 0), row[k].note), scene_note(s, 0));
+    scene_destroy(s);
+  }
 }
 
 /* A vertex that no element uses does not collide, neither of a file nor inline. */
@@ -764,6 +799,7 @@ int main(void) {
       cmocka_unit_test(every_shape_builds),
       cmocka_unit_test(errors_name_their_place),
       cmocka_unit_test(keys_without_effect_are_noted),
+      cmocka_unit_test(coefficients_of_one_body_are_noted),
       cmocka_unit_test(unused_vertices_are_left_out),
       cmocka_unit_test(deep_nesting),
       cmocka_unit_test(meshes_are_found),

@@ -184,4 +184,8 @@ bool own_read_settings(Scene *scene, const Node *top) {
 
 bool own_read_included(Loader *loader, const Node *top) { return read_file(loader, top, false); }
 
-bool own_read(Loader *loader, const Node *top) { return read_file(loader, top, true); }
+bool own_read(Loader *loader, const Node *top) {
+  if (!read_file(loader, top, true)) return false;
+  own_note_coefficients(loader->scene);
+  return true;
+}

@@ -64,6 +64,7 @@ bool own_read_forces(OwnFile *file, const Node *object, bool torques, ForceKey *
 bool own_read_material(const Node *object, AbdBodyDef *def, char color[8]);
 void own_add_material_keys(KeyList *list);
 bool own_read_pairs(OwnFile *file);
+void own_note_coefficients(Scene *scene); /* notes friction and restitution of bodies if no pair has any */
 /* A copy, NAME-3, of the body called name in the file. */
 bool own_is_copy(const SceneBody *body, const char *name);
 

@@ -202,6 +202,9 @@ static void note_idle_keys(Scene *scene, const SceneBody *body) {
              {"torque", !dynamic && any_not_zero(d->torque)},
              {"forces", !dynamic && body->forces_count},
              {"fixed", !dynamic && d->fixed},
+             {"gravity_scale", !dynamic && d->gravity_scale != 1},
+             {"drag", !dynamic && d->drag != 0},
+             {"angular_drag", !dynamic && d->angular_drag != 0},
              {"motion_end", d->motion != ABD_MOTION_KINEMATIC && body->motion_end < INFINITY}};
   for (size_t k = 0; k < sizeof row / sizeof *row; k++)
     if (row[k].idle)

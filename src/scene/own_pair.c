@@ -99,4 +99,45 @@ static bool read_pair_friction(OwnFile *file) {
   return true;
 }
 
+/* ---- Coefficients without effect ---- */
+
+static double coefficient(const Scene *scene, const SceneBody *body, bool friction) {
+  double own = friction ? body->def.friction : body->def.restitution;
+  if (!friction && body->soft) return 0; /* soft bodies do not bounce */
+  if (own >= 0) return own;
+  return friction ? scene->world.contact.friction : scene->world.contact.restitution;
+}
+
+/* The first body whose own coefficient is above 0 if no pair has one above 0, else NULL. A pair has the geometric mean
+ * of its bodies' or its own. Bodies that are not dynamic do not collide with each other; soft ones with themselves. */
+static const SceneBody *find_idle_coefficient(const Scene *scene, bool friction) {
+  const SceneBody *first = NULL;
+  size_t count = 0, moving = 0;
+  for (size_t i = 0; i < scene->pair_friction_count; i++)
+    if ((friction ? scene->pair_friction[i].friction : scene->pair_friction[i].restitution) > 0) return NULL;
+  for (size_t i = 0; i < scene->body_count; i++) {
+    const SceneBody *body = &scene->body[i];
+    if (!(coefficient(scene, body, friction) > 0)) continue;
+    bool own = (friction ? body->def.friction : body->def.restitution) > 0;
+    if (own && !first) first = body;
+    if (body->soft) return NULL;
+    count++;
+    moving += body->def.motion == ABD_MOTION_DYNAMIC;
+  }
+  return scene->body_count > 1 && !(count > 1 && moving) ? first : NULL;
+}
+
+void own_note_coefficients(Scene *scene) {
+  for (int k = 0; k < 2; k++) {
+    const char *key = k ? "restitution" : "friction", *sign = k ? "e" : "mu";
+    const SceneBody *body = find_idle_coefficient(scene, k == 0);
+    if (body)
+      scene_add_note(
+          scene,
+          "no pair has %s: body \"%.200s\" has a coefficient, but a pair uses sqrt(%s_a %s_b) and that of the "
+          "other bodies is 0; contact.%s is for bodies without one",
+          key, body->name, sign, sign, key);
+  }
+}
+
 bool own_read_pairs(OwnFile *file) { return read_exclude(file) && read_pair_friction(file); }

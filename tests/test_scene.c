@@ -411,6 +411,36 @@ static void includes(void **state) {
   bad_file(write_file("c.json", "{\"version\": 1, \"include\": [\"broken.json\"]}"), "broken.json:2:");
 }
 
+/* Paths turn the short way between keys: angles that say otherwise get a note. */
+static void long_turns_of_paths_are_noted(void **state) {
+  (void)state;
+#define KEY(time, z) "{\"time\": " #time ", \"euler_degrees\": [0, 0, " #z "]}"
+#define AXIS(time, z) "{\"time\": " #time ", \"rotation\": {\"axis\": [0, 0, 2], \"degrees\": " #z "}}"
+  static const struct {
+    const char *keys, *note;
+  } row[] = {
+      {"\"path\": [" KEY(1, 360) "]", "body \"a\": from the start to path[0] its angles change by 360 degrees"},
+      {"\"path\": [" KEY(0, 0) ", " KEY(1, 270) "]", "from path[0] to path[1] its angles change by 270 degrees"},
+      {"\"path\": [" KEY(0, 0) ", {\"time\": 0.5}, " KEY(1, -180) "]",
+       "from path[1] to path[2] its angles change by 180 degrees"},
+      {"\"path\": [" AXIS(1, 90) ", " AXIS(2, -100) "]", "from path[0] to path[1] its angles change by 190 degrees"},
+      {"\"path\": [" KEY(0, 270) "]", NULL}, /* it is there from the start */
+      {"\"path\": [" KEY(1, 120) ", " KEY(2, 240) ", " KEY(3, 360) "]", NULL},
+      {"\"euler_degrees\": [0, 0, 200], \"path\": [" KEY(1, 270) "]", NULL},
+      {"\"path\": [{\"time\": 1, \"quaternion\": [-1, 0, 0, 0]}]", NULL}};
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    char text[500];
+    snprintf(text, sizeof text,
+             "{\"version\": 1, \"bodies\": [{\"name\": \"a\", \"shape\": \"box\", \"motion\": \"kinematic\", %s}]}",
+             row[k].keys);
+    Scene *s = good(text);
+    print_message("%s: %s\n", row[k].keys, scene_note(s, 0));
+    assert_int_equal(scene_note_count(s), row[k].note ? 1 : 0);
+    if (row[k].note) assert_non_null(strstr(scene_note(s, 0), row[k].note));
+    scene_destroy(s);
+  }
+}
+
 /* A pair's coefficient is the mean of two bodies': one body's alone has no effect. */
 static void coefficients_of_one_body_are_noted(void **state) {
   (void)state;
@@ -800,6 +830,7 @@ int main(void) {
       cmocka_unit_test(errors_name_their_place),
       cmocka_unit_test(keys_without_effect_are_noted),
       cmocka_unit_test(coefficients_of_one_body_are_noted),
+      cmocka_unit_test(long_turns_of_paths_are_noted),
       cmocka_unit_test(unused_vertices_are_left_out),
       cmocka_unit_test(deep_nesting),
       cmocka_unit_test(meshes_are_found),

@@ -1,6 +1,6 @@
 /* abd's own format between its readers: the file (own.c), bodies (own_body.c), geometry (own_geometry.c), pairs
- * (own_pair.c), soft bodies (own_soft.c, own_choice.c, own_attach.c, own_script.c), joints (own_joint.c), drives
- * (own_drive.c), names (own_name.c). See docs/scene.md. */
+ * (own_pair.c), soft bodies (own_soft.c, own_choice.c, own_attach.c, own_script.c), turns of paths (own_turn.c), joints
+ * (own_joint.c), drives (own_drive.c), names (own_name.c). See docs/scene.md. */
 #ifndef ABD_SCENE_OWN_H
 #define ABD_SCENE_OWN_H
 
@@ -59,6 +59,16 @@ bool own_each_list(OwnFile *file, const char *key,
 /* Keys in time of bodies and of vertices: the time, later than the one before; a rotation; forces. */
 bool own_read_time(const Node *item, double previous, double *time);
 bool own_read_rotation(const Node *object, double quaternion[4]);
+/* A rotation as angles: "euler_degrees", or degrees times the unit "axis". A quaternion has none. */
+typedef struct GivenTurn {
+  enum { TURN_NONE, TURN_EULER, TURN_AXIS, TURN_UNKNOWN } kind;
+  double degrees[3];
+} GivenTurn;
+/* Of an object that own_read_rotation has accepted; without a rotation the turn stays. */
+void own_read_turn(const Node *object, GivenTurn *turn);
+/* Notes a turn by 180 degrees or more to a key of a path, from the key before or the start: 0 to 360 degrees does not
+ * turn, 0 to 270 turns back. */
+void own_note_long_turn(Scene *scene, const char *body, size_t key, const GivenTurn *from, const GivenTurn *to);
 bool own_read_forces(OwnFile *file, const Node *object, bool torques, ForceKey **forces, size_t *count);
 /* The keys of a material, which a body may have too. */
 bool own_read_material(const Node *object, AbdBodyDef *def, char color[8]);

@@ -122,18 +122,24 @@ static bool read_path(OwnFile *file, const Node *object, SceneBody *body) {
   static const char *const known[] = {"time", "position", "rotation", "euler_degrees", "quaternion", NULL};
   Node list;
   PathKey key = {.time = -1};
+  GivenTurn before = {0};
   if (!node_get(object, "path", &list)) return true;
   if (!node_is_array(&list)) return false;
   if (body->def.motion != ABD_MOTION_KINEMATIC)
     return node_fail(&list, "only a body with \"motion\": \"kinematic\" has a path");
   memcpy(key.position, body->def.position, sizeof key.position);
   memcpy(key.rotation, body->def.rotation, sizeof key.rotation);
+  own_read_turn(object, &before);
   for (size_t i = 0; i < node_size(&list); i++) {
     Node item = node_item(&list, i);
     if (!node_check_keys(&item, known) || !own_read_time(&item, key.time, &key.time) ||
         !read_vector(&item, "position", key.position, 3) || !own_read_rotation(&item, key.rotation)) {
       return false;
     }
+    GivenTurn now = before;
+    own_read_turn(&item, &now);
+    if (i || key.time > body->from) own_note_long_turn(file->loader->scene, body->name, i, &before, &now);
+    before = now;
     PathKey *slot = array_add(&body->path, &body->path_count, sizeof *slot);
     if (!slot) return loader_out_of_memory(file->loader);
     *slot = key;

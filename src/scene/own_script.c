@@ -19,10 +19,11 @@ static void mean_place(const Scene *scene, size_t index, const VertexList *list,
   }
 }
 
-static bool read_path(OwnFile *file, const Node *entry, SceneScript *script) {
+static bool read_path(OwnFile *file, const Node *entry, const SceneBody *body, SceneScript *script) {
   static const char *const known[] = {"time", "move", "rotation", "euler_degrees", "quaternion", NULL};
   Node list;
   PathKey key = {.time = -1};
+  GivenTurn before = {0};
   quat_identity(key.rotation);
   if (!node_get(entry, "path", &list)) return true;
   if (!node_is_array(&list)) return false;
@@ -31,6 +32,10 @@ static bool read_path(OwnFile *file, const Node *entry, SceneScript *script) {
     if (!node_check_keys(&item, known) || !own_read_time(&item, key.time, &key.time) ||
         !read_vector(&item, "move", key.position, 3) || !own_read_rotation(&item, key.rotation))
       return false;
+    GivenTurn now = before;
+    own_read_turn(&item, &now);
+    if (i || key.time > body->from) own_note_long_turn(file->loader->scene, body->name, i, &before, &now);
+    before = now;
     PathKey *slot = array_add(&script->path, &script->path_count, sizeof *slot);
     if (!slot) return loader_out_of_memory(file->loader);
     *slot = key;
@@ -72,8 +77,8 @@ static bool script_entry(OwnFile *file, const Node *entry, size_t index, const d
   }
   return read_vector(entry, "velocity", script->velocity, 3) &&
          read_vector(entry, "angular_velocity", script->angular_velocity, 3) &&
-         read_number(entry, "motion_end", NUMBER_NOT_NEGATIVE, &script->motion_end) && read_path(file, entry, script) &&
-         check_alone(entry, body);
+         read_number(entry, "motion_end", NUMBER_NOT_NEGATIVE, &script->motion_end) &&
+         read_path(file, entry, body, script) && check_alone(entry, body);
 }
 
 static bool load_entry(OwnFile *file, const Node *entry, size_t index, const double shift[3]) {

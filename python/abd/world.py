@@ -256,8 +256,13 @@ class World:
 
         ``kind``: "hinge", "slider", "ball", "weld", ... (docs/joints.md). ``options`` are the fields of AbdJointDef:
         point and axis in the world as it is now, limit, drive=dict(kind="position", target=1, stiffness=50), ...
+        All kinds need ``point`` but "weld", "orientation", "angle" and those of two joints.
         """
         given: dict[str, Any] = dict(options)
+        takes = lib.abd_joint_kind_view(enum_value("AbdJointKind", kind, "joint")).takes
+        for key, bit in (("point", lib.ABD_JOINT_NEEDS_POINT), ("point_b", lib.ABD_JOINT_NEEDS_POINT_B)):
+            if takes & bit and given.get(key) is None:
+                raise ArgumentError(f"joint {given.get('name', '')!r}: a {kind} needs {key!r}, a place in the world")
         for key, body in (("body_a", body_a), ("body_b", body_b)):
             if body is not None:
                 given[key] = self._own(body, Body)

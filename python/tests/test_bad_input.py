@@ -105,9 +105,13 @@ def test_joint(arm):
     with pytest.raises(abd.ArgumentError, match='joint: expected one of "weld"'):
         arm.add_joint("knee", bar)
     with pytest.raises(abd.ArgumentError, match="axis"):
-        arm.add_joint("hinge", bar, base, axis=(0, 0, 0))
+        arm.add_joint("hinge", bar, base, point=(0, 0, 0), axis=(0, 0, 0))
+    with pytest.raises(abd.ArgumentError, match="joint 'j': a hinge needs 'point', a place in the world"):
+        arm.add_joint("hinge", bar, base, name="j", axis=(0, 0, 1))
+    with pytest.raises(abd.ArgumentError, match="a rope needs 'point_b'"):
+        arm.add_joint("rope", bar, base, point=(0, 0, 0))
     with pytest.raises(abd.ArgumentError, match="drive: unknown key 'power'"):
-        arm.add_joint("hinge", bar, base, axis=(0, 0, 1), drive=dict(power=1))
+        arm.add_joint("hinge", bar, base, point=(0, 0, 0), axis=(0, 0, 1), drive=dict(power=1))
     with pytest.raises(abd.ArgumentError, match=r"targets: expected an array of shape \(1,\), got \(2,\)"):
         arm.set_targets([1, 2])
     with pytest.raises(abd.Error, match="nan"):
@@ -269,7 +273,7 @@ def test_handles_of_other_worlds():
     a, b = abd.World(), abd.World()
     mine, other = a.add_body(BOX), a.add_body(BOX, position=(2, 0, 0))
     foreign = b.add_body(BOX)
-    joint = b.add_joint("hinge", foreign, axis=(0, 0, 1))
+    joint = b.add_joint("hinge", foreign, point=(0, 0, 0), axis=(0, 0, 1))
     for call in (
         lambda: a.add_joint("ball", mine, foreign, point=(1, 0, 0)),
         lambda: a.exclude(mine, foreign),

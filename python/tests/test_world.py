@@ -301,7 +301,7 @@ def _pairs(world):
     ground, low, middle, top = world.bodies
     world.exclude(ground, low), world.include(ground, low)
     world.add_joint("weld", low, middle).remove()
-    world.add_joint("ball", middle, top)
+    world.add_joint("ball", middle, top, point=(0, 0, 0))
     world.include(middle, top)
     world.exclude(ground, top)
     world.set_pair_friction(ground, top, 0.2)

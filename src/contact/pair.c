@@ -95,6 +95,6 @@ double least_stretch(const Affine *q) {
   c.c[2].z -= 1;
   double s = sqrt(mat3_dot(c, c)), rounding = 1e-14 * (1 + s); /* of a square */
   if (s < 0.75) return sqrt(1 - s);
-  double exact = mat3_least_singular(a); /* a body that turns by a straight path stretches: flights of `euler`, `bdf2` */
-  return sqrt(most(exact * exact - rounding, 1e-20));
+  double least = mat3_least_singular(a); /* a body that turns by a straight path stretches: it is no small number */
+  return sqrt(most(least * least - rounding, 1e-20));
 }

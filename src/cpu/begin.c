@@ -78,8 +78,8 @@ static Outcome begin_pairs(Cpu *cpu) {
 
 /* ---- no history through impacts ---- */
 
-/* By Euler's step and by BDF2's a force gives different impulses: bodies that a joint or an attachment connects take the
- * same, or their momentum would change. Whether a mark changed. */
+/* A force gives different impulses by Euler's step and by BDF2's: bodies that a joint or an attachment connects take
+ * the same one, or their momentum would change. Whether a mark changed. */
 static bool share_restart(Work *w, int a, int b) {
   if (w->restart[a] == w->restart[b]) return false;
   w->restart[a] = w->restart[b] = true;

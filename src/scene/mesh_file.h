@@ -3,7 +3,8 @@
  * Readers work on bytes in memory and trust nothing: counts are checked against the file's size before anything is
  * allocated, indices against the vertices, coordinates must be finite. Polygons become triangles (polygon.h). Triangles
  * that name a vertex twice are dropped and counted; so are vertices that no triangle and no edge uses, if the file has
- * triangles: such a vertex would be invisible and collide. Tests: tests/test_mesh_file.c; fuzzed by tests/fuzz/fuzz_mesh.c. */
+ * triangles: such a vertex would be invisible and collide. Tests: tests/test_mesh_file.c; fuzzed by
+ * tests/fuzz/fuzz_mesh.c. */
 #ifndef ABD_SCENE_MESH_FILE_H
 #define ABD_SCENE_MESH_FILE_H
 

@@ -1,5 +1,5 @@
-/* Angles of paths as the file gives them (own.h). The keys of a path are rotations, between which it turns the short way:
- * angles that differ by 180 degrees or more cannot be meant so. Tests: tests/test_scene.c. */
+/* Angles of paths as the file gives them (own.h). The keys of a path are rotations, between which it turns the short
+ * way: angles that differ by 180 degrees or more cannot be meant so. Tests: tests/test_scene.c. */
 #include <math.h>
 #include <stdio.h>
 

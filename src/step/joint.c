@@ -255,8 +255,8 @@ static bool has_landed(const Work *work, int joint, int k) {
   return all;
 }
 
-/* A force that moves a body by less than a flight leaves open is none. If the bodies flew, nor is what the penalty makes
- * of that: the next step would be solved, and lose energy as an impact does. */
+/* A force that moves a body by less than a flight leaves open is none. Nor is what the penalty makes of that, if the
+ * bodies flew: the next step would be solved, and would lose energy as an impact does. */
 static void forget_small(const Work *work, int joint, JointState *s) {
   const Joint *j = &work->model->joint[joint];
   for (int k = 0; k < j->row_count; k++) {

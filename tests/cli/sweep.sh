@@ -35,7 +35,8 @@ cat >names.json <<'JSON'
 { "study": 1, "scene": "scene.json", "grid": { "steps": [2, 3] }, "record": ["report.contacts"] }
 JSON
 expect 0 '2 members: 2 done' "$abd" sweep names.json
-[ "$(sqlite3 names.db 'SELECT "set.steps", steps FROM member ORDER BY member' | tr '\n' ' ')" = '2|2 3|3 ' ] || wrong "set.steps"
+[ "$(sqlite3 names.db 'SELECT "set.steps", steps FROM member ORDER BY member' | tr '\n' ' ')" = '2|2 3|3 ' ] ||
+  wrong "set.steps"
 # a table that cannot be created leaves no file
 expect 4 'wide.db: cannot' bash -c "trap '' XFSZ; ulimit -f 1; exec \"$abd\" sweep names.json -o wide.db"
 [ -z "$(ls | grep '^wide\.db')" ] || wrong "files of a table that was not created: $(ls)"

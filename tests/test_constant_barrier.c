@@ -172,8 +172,8 @@ static void test_stiffening(void **state) {
     least = fmin(least, m.y);
     room = i < 55 ? room - 0.04 : room + 0.05;
   }
-  lab_expect_near("smallest gap / range", least, 0.00337, 0.0003);
-  lab_expect_near("farthest from its target / range", farthest / range, 0.1312, 0.01);
+  lab_expect_near("smallest gap / range", least, 0.00295, 0.0003);
+  lab_expect_near("farthest from its target / range", farthest / range, 0.1055, 0.01);
   lab_close(&c.lab);
 }
 

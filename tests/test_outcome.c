@@ -73,6 +73,42 @@ static void test_blocked_press(void **state) {
   lab_close(&lab);
 }
 
+static double strain_of(const Lab *lab, AbdBodyId id) {
+  double nodes[12];
+  lab_expect_ok(lab, abd_body_nodes(lab->world, id, nodes));
+  Mat3 a;
+  memcpy(&a, nodes + 3, sizeof a);
+  Mat3 strain = mat3_sub(mat3_tmul(a, a), mat3_identity());
+  return 0.5 * sqrt(mat3_dot(strain, strain));
+}
+
+/* A cube that is driven against one on the floor, by its velocity or to a target inside it, stays a cube. */
+static void test_blocked_cube(void **state) {
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    AbdWorldDef def = abd_default_world_def();
+    Lab lab = lab_open(def);
+    AbdMeshId cube = lab_box(&lab, 0.2, 0.2, 0.2);
+    put(&lab, "floor", lab_box(&lab, 2, 2, 0.2), -0.1, ABD_MOTION_STATIC, 1000);
+    put(&lab, "box", cube, 0.101, ABD_MOTION_DYNAMIC, 1000);
+    AbdBodyId driven = put(&lab, "driven", cube, 0.35, ABD_MOTION_KINEMATIC, 1000);
+    const double down[3] = {0, 0, -1}, still[3] = {0, 0, 0}, inside[3] = {0, 0, 0.2}, upright[4] = {1, 0, 0, 0};
+    lab_expect_ok(&lab, abd_body_set_velocity(lab.world, driven, down, still));
+    double most = 0;
+    for (int i = 0; i < 60; i++) {
+      AbdStepReport r;
+      if (k) lab_expect_ok(&lab, abd_body_set_target(lab.world, driven, inside, upright));
+      lab_expect_ok(&lab, abd_world_step(lab.world, &r));
+      lab_expect_no_crossing(&lab);
+      assert_true(r.outcome == ABD_CONVERGED || r.outcome == ABD_KINEMATIC_BLOCKED);
+      most = fmax(most, strain_of(&lab, driven));
+    }
+    printf("  strain %.2e\n", most);
+    assert_true(most < 6e-5);
+    lab_close(&lab);
+  }
+}
+
 /* A backend whose energy never falls. */
 typedef struct Stubborn {
   NullBackend base;
@@ -280,9 +316,9 @@ static void test_heavy_on_light(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_too_few_iterations), cmocka_unit_test(test_blocked_press),
-      cmocka_unit_test(test_stubborn_energy),    cmocka_unit_test(test_null_backend),
-      cmocka_unit_test(test_counting_backend),   cmocka_unit_test(test_heavy_on_light),
-      cmocka_unit_test(test_overshoot),
+      cmocka_unit_test(test_blocked_cube),       cmocka_unit_test(test_stubborn_energy),
+      cmocka_unit_test(test_null_backend),       cmocka_unit_test(test_counting_backend),
+      cmocka_unit_test(test_heavy_on_light),     cmocka_unit_test(test_overshoot),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -269,6 +269,8 @@
 #define TOLERANCE_FRICTION 0.1
 /* [heaviest mass] A scripted body yields by a ten thousandth, and contact can stop it. test_constant_path */
 #define KINEMATIC_MASS 1e4
+/* [radius^2] The same against turns and strains: one that is blocked stays rigid. test_outcome */
+#define KINEMATIC_RIGID 1e4
 /* [ranges] A scripted body farther from its target is reported. test_constant_barrier */
 #define KINEMATIC_BLOCKED 0.1
 /* [scene] The gap left in a joint that is not linear. test_constant_joint */

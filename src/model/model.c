@@ -471,7 +471,7 @@ static void set_pull(Model *model) {
     if (b->motion != ABD_MOTION_KINEMATIC) continue;
     double r = model->mesh[b->mesh].radius;
     b->pull = KINEMATIC_MASS * most(model->mass_max, b->mass);
-    b->weight = scale(b->pull * r * r, vec3(1, 1, 1));
+    b->weight = scale(KINEMATIC_RIGID * b->pull * r * r, vec3(1, 1, 1));
   }
 }
 

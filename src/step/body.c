@@ -1,5 +1,5 @@
 /* Energy, gradient and Hessian of a body by itself: 1/2 |q - target|^2_M + h2 vol psi(A). A kinematic body has no
- * elasticity; it is drawn to its target by a large M. Tested in tests/test_body.c. */
+ * elasticity; a large M draws it to its target and keeps it rigid. Tested in tests/test_body.c. */
 #include "step/work.h"
 
 #include "kernel/body.h"

@@ -117,7 +117,8 @@ static Affine target_affine(const Work *work, int i) {
   return t;
 }
 
-/* A kinematic body goes to its given target, or on with its velocities. */
+/* A kinematic body goes to its given target, or on with its velocities, from its pose without the strain of what may
+ * have blocked it: with it, each step would press it flatter. */
 static Affine target_kinematic(const Work *work, int i) {
   const State *s = work->state;
   int k = model_kinematic(work->model, i);
@@ -125,7 +126,8 @@ static Affine target_kinematic(const Work *work, int i) {
   const Body *b = &work->model->body[i];
   Mat3 a = affine_linear(&s->q.body[i]);
   Vec3 w = spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(&s->rate.body[i]), b->second));
-  return affine(add_scaled(s->q.body[i].n[0], work->h, s->rate.body[i].n[0]), mat3_mul(mat3_exp(scale(work->h, w)), a));
+  Mat3 turned = mat3_mul(mat3_exp(scale(work->h, w)), mat3_polar(a));
+  return affine(add_scaled(s->q.body[i].n[0], work->h, s->rate.body[i].n[0]), turned);
 }
 
 static Vec3 vertex_script(const Work *work, int i) {

@@ -3,6 +3,7 @@
 
 #include "contact/law.h"
 #include "step/joint.h"
+#include "step/settle.h"
 
 /* A force or a speed beyond what numbers hold ends the step before it begins. */
 static bool target_fits(const Work *w, int i) {
@@ -274,6 +275,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   find_strained(cpu);
   outcome = share_islands(cpu, SHARE_EXCESS, stage_from(found));
   if (!stage_failed(outcome)) outcome = for_pairs(cpu, force_task);
+  if (!stage_failed(outcome)) settle_store(w, &cpu->pairs);
   if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
   return outcome;
 }

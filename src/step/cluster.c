@@ -5,12 +5,15 @@
 #include "kernel/rigid.h"
 #include "step/flight.h"
 
-static double kinetic_of(const Model *m, int i, const Affine *rate) {
-  double e = 0.5 * block_mass(m, i) * norm_sq(rate->n[0]);
+/* In the metric of inertia. */
+static double rate_product(const Model *m, int i, const Affine *a, const Affine *b) {
+  double sum = block_mass(m, i) * dot(a->n[0], b->n[0]);
   for (int k = 0; k < 3 && !block_is_vertex(m, i); k++)
-    e += 0.5 * component(m->body[i].second, k) * norm_sq(rate->n[k + 1]);
-  return e;
+    sum += component(m->body[i].second, k) * dot(a->n[k + 1], b->n[k + 1]);
+  return sum;
 }
+
+static double kinetic_of(const Model *m, int i, const Affine *rate) { return 0.5 * rate_product(m, i, rate, rate); }
 
 static void given_work(const Work *w, int i, const State *after, double *gravity, double *forces) {
   const Model *m = w->model;
@@ -75,6 +78,19 @@ static Affine whole_rate_before(const Work *w, int i) {
   return affine_add_scaled(rate, 1, flight_rate(w, i, &w->state->q.body[i], flight_returned(w, i)));
 }
 
+/* The part of a body's velocities along what contacts gave it in the step, in the metric of inertia, and its energy.
+ * None if it moves against them. */
+static Affine pushed_rate(const Work *w, int i, const Affine *q, const Affine *rate, double *energy) {
+  Affine push = affine_sub(*rate, *rate);
+  *energy = 0;
+  if (block_is_vertex(w->model, i)) return push;
+  Affine given = flight_rate(w, i, q, flight_pushed(w, i));
+  double along = rate_product(w->model, i, rate, &given), size = rate_product(w->model, i, &given, &given);
+  if (!(along > 0) || !(size > 0)) return push;
+  *energy = 0.5 * along * along / size;
+  return affine_add_scaled(push, along / size, given);
+}
+
 static void join_momenta(Momenta *a, const Momenta *b) {
   a->moment = add(a->moment, b->moment);
   a->momentum = add(a->momentum, b->momentum);
@@ -104,6 +120,14 @@ static Rise rise_of(const Work *w, int i, const State *after) {
   return r;
 }
 
+/* [J] The work against gravity of the block's way along what pushed it off its target. */
+static double lift_of(const Work *w, int i, const State *after) {
+  Vec3 end = node_pose(w->model, after->q, i).n[0], push = sub(end, node_pose(w->model, w->target, i).n[0]);
+  double size = norm_sq(push), way = dot(push, sub(end, node_pose(w->model, w->state->q, i).n[0]));
+  double lift = -block_mass(w->model, i) * dot(block_gravity(w->model, i), push) * way;
+  return lift > 0 && way > 0 && size > 0 ? lift / size : 0;
+}
+
 GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
   Affine q0 = node_pose(m, w->state->q, i), q = node_pose(m, after->q, i);
@@ -111,6 +135,8 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   const Rise r = rise_of(w, i, after);
   double mass = block_mass(m, i), kinetic = r.kinetic;
   c->gain += r.rise;
+  if (!block_is_vertex(m, i)) c->released += w->stored[i] / w->h2;
+  c->lifted += most(0, least(lift_of(w, i, after), r.rise));
   c->exchange += fabs(r.given.gravity + r.given.forces);
   c->risen += r.link;
   if (!block_is_vertex(m, i)) c->strain += body_strain_energy(m, i, &q) - body_strain_energy(m, i, &q0);
@@ -121,6 +147,9 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   Affine whole = whole_rate(w, i, after), whole0 = whole_rate_before(w, i);
   c->took |= !block_is_vertex(m, i) && norm_sq(after->taken[i].v) + norm_sq(after->taken[i].l) > 0;
   c->returned += kinetic_of(m, i, &whole) - kinetic;
+  double pushed;
+  pushed_rate(w, i, &q, &rate, &pushed);
+  c->pushed_energy += pushed;
   add_momenta(m, i, &q, &rate, &c->own);
   add_momenta(m, i, &q, &whole, &c->whole);
   add_momenta(m, i, &q0, &whole0, &c->before);
@@ -134,6 +163,7 @@ void cluster_join(Cluster *c, const Cluster *p) {
   c->jointed |= p->jointed, c->soft |= p->soft;
   c->gain += p->gain, c->risen += p->risen, c->strain += p->strain, c->known += p->known;
   c->swing[0] += p->swing[0], c->swing[1] += p->swing[1];
+  c->released += p->released, c->lifted += p->lifted, c->pushed_energy += p->pushed_energy;
   c->owed += p->owed, c->joints += p->joints, c->exchange += p->exchange;
   c->pushed |= p->pushed, c->took |= p->took;
   if (p->mass > 0) join_fall(c, p->gravity);
@@ -219,10 +249,23 @@ static void correct(Cluster *c, double gain) {
   c->factor = c->scaled > own ? sqrt(most(0, 1 - (gain - own) / (c->scaled - own))) : 1;
 }
 
+/* A gain of bodies on the world is taken first from their velocities along what contacts gave them. Then a barrier that
+ * relaxes may lift them: a block that lands keeps its speed along the ground. Joints and soft elements give velocities
+ * too, so only what rose against gravity is known to be lifted. Returns what is left of the gain. */
+static double unexplained(Cluster *c, double gain) {
+  if (!c->tied || !c->touched || !(gain > 0)) return gain;
+  if (c->soft || c->jointed) return gain - least(most(0, c->released), c->lifted);
+  double taken = least(gain, c->pushed_energy);
+  if (taken > 0) c->pushed_factor = sqrt(1 - taken / c->pushed_energy);
+  c->scaled -= taken;
+  return most(0, gain - taken - most(0, c->released));
+}
+
 /* [J] that the velocities lose. */
 static double corrected(const Cluster *c) {
   double own = c->link_loss * c->risen;
-  return own + (1 - c->factor * c->factor) * (c->scaled - own);
+  double along = (1 - c->pushed_factor * c->pushed_factor) * c->pushed_energy;
+  return along + own + (1 - c->factor * c->factor) * (c->scaled - own);
 }
 
 /* At rest there are no velocities to take a gain from: a pendulum would keep at each of its turning points what its
@@ -238,7 +281,7 @@ void cluster_close(Cluster *c, double h) {
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
   else if (c->jointed && !c->keeps_spin) c->gain += c->strain;
   c->link_loss = 0;
-  c->factor = 1;
+  c->factor = c->pushed_factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;
   if (c->driven || !(c->mass > 0) || exact) {
@@ -247,14 +290,15 @@ void cluster_close(Cluster *c, double h) {
   }
   if (!c->tied) c->scaled = find_rigid_motion(c, h);
   double gain = false_gain(c);
-  if (c->scaled > 0 && corrects(c, gain)) correct(c, gain);
+  double left = unexplained(c, gain);
+  if (c->scaled > 0 && corrects(c, left)) correct(c, left);
   owe(c, gain - corrected(c));
   if (!c->tied && (c->touched || !c->jointed)) slow_turning(c);
 }
 
 bool cluster_changes(const Cluster *c) {
-  return c->whole_kick || c->link_loss > 0 || c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0 ||
-         norm_sq(sub(c->velocity_kept, c->velocity)) > 0;
+  return c->whole_kick || c->pushed_factor != 1 || c->link_loss > 0 || c->factor != 1 ||
+         norm_sq(sub(c->turning_kept, c->turning)) > 0 || norm_sq(sub(c->velocity_kept, c->velocity)) > 0;
 }
 
 double cluster_rest(const Cluster *c) { return c->gain - c->known - corrected(c); }
@@ -275,8 +319,12 @@ Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) 
   const Model *m = w->model;
   Affine rate = node_vector(m, after->rate, i), zero = affine_sub(rate, rate);
   if (c->whole_kick) rate = whole_rate(w, i, after);
-  if (c->tied) return affine_add_scaled(zero, tied_factor(c, w, i, after), rate);
   Affine q = node_pose(m, after->q, i);
+  if (c->pushed_factor != 1) {
+    double energy;
+    rate = affine_add_scaled(rate, c->pushed_factor - 1, pushed_rate(w, i, &q, &rate, &energy));
+  }
+  if (c->tied) return affine_add_scaled(zero, tied_factor(c, w, i, after), rate);
   Affine rigid = rigid_rate(c, c->velocity, c->turning, &q, block_is_vertex(m, i));
   Affine kept = rigid_rate(c, c->velocity_kept, c->turning_kept, &q, block_is_vertex(m, i));
   return affine_add_scaled(kept, c->factor, affine_sub(rate, rigid));

@@ -9,6 +9,9 @@
  * vertices have different integrators, which turn a force between them into different impulses. So a free cluster with
  * a soft body also gets back the momentum it had.
  *
+ * A barrier that relaxes after an impact lifts bodies on the world. As far as the energy that it loses explains that, it is no gain.
+ * What is one is taken first from velocities along what contacts gave, so that a body keeps its speed along the ground.
+ *
  * A light link in a cluster that touches the world is corrected for its own rise of energy before the rest is. The
  * forces of heavy bodies that pass through it at the end of a step do much work compared with its energy. If the heavy
  * bodies were slowed for that, the link would whirl faster in every step. Tested in tests/test_cluster.c. */
@@ -32,6 +35,9 @@ typedef struct Cluster {
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
   double risen;                 /* [J] the same of light links, up to the rise of their kinetic energies */
   double strain;                /* [J] rise of the strain energy of its bodies; under `rigid` a flight only rounds it */
+  double released;              /* [J] fall of the energy of its barriers */
+  double lifted;                /* [J] rise of blocks against gravity, beyond what their velocities explain */
+  double pushed_energy;         /* [J] kinetic energy along what contacts gave */
   double exchange;              /* [J] sizes of what gravity, given forces and springs did */
   double owed;                  /* [J] gain of flights that is not corrected yet; cluster_close: after the step */
   int joints;                   /* among which that is shared */
@@ -48,6 +54,7 @@ typedef struct Cluster {
   /* cluster_close: */
   double link_loss;               /* part of their rise that light links of a tied cluster lose */
   bool whole_kick;                /* contact takes nothing of the half kick at the end of the step */
+  double pushed_factor;           /* of velocities along what contacts gave */
   double factor;                  /* of velocities, relative to the rigid motion if there is one */
   Vec3 center, velocity, turning; /* of the rigid motion */
   Vec3 turning_kept;              /* with the angular momentum from before the step */

@@ -18,7 +18,25 @@ static int block_of(const Model *m, int body) {
   return soft->first + v;
 }
 
+static bool is_own(const Settle *s, int block) { return !s->own || s->own[block]; }
+
 bool settle_acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0 || p->coupled; }
+
+/* [J as dt^2 energy] Of a pair's barrier, half belongs to each of its bodies, or all to the only one that moves. */
+static double stored_share(const Model *m, const Pair *p, int body) {
+  if (!(p->barrier > 0) || !block_moves(m, block_of(m, body))) return 0;
+  int other = body == p->a ? p->b : p->a;
+  return other != body && block_moves(m, block_of(m, other)) ? 0.5 * p->barrier : p->barrier;
+}
+
+void settle_store(Work *w, const Pairs *pairs) {
+  memset(w->stored, 0, (size_t)w->model->body_count * sizeof *w->stored);
+  for (int k = 0; k < pairs->count; k++) {
+    const Pair *p = pairs_at(pairs, k);
+    w->stored[p->a] += stored_share(w->model, p, p->a);
+    if (p->b != p->a) w->stored[p->b] += stored_share(w->model, p, p->b);
+  }
+}
 
 void settle_unite(Settle *s) {
   const Model *m = s->work->model;
@@ -110,6 +128,8 @@ void settle_add_pair(Settle *s, int k, const double work[2], bool counts) {
     Cluster *c = cluster_of(s, block_of(m, body[side]));
     c->touched = true;
     for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
+    if (is_own(s, block_of(m, body[side])) && (side == 0 || body[0] != body[1]))
+      c->released -= stored_share(m, pairs_at(s->pairs, k), body[side]) / s->work->h2;
   }
   int block = block_of(m, block_moves(m, block_of(m, body[0])) ? body[0] : body[1]);
   if (counts) add_friction_work(s, k, work, cluster_of(s, block));
@@ -123,6 +143,7 @@ void settle_add_soft(Settle *s) {
     if (!c) continue;
     c->touched = true; /* elements damp */
     c->soft = true;
+    c->released += s->work->stored[soft->body] / s->work->h2;
     for (int v = 0; v < soft->vertex_count; v++) {
       c->tied |= block_motion(m, soft->first + v) == ABD_MOTION_STATIC;
       c->driven |= block_motion(m, soft->first + v) == ABD_MOTION_KINEMATIC;
@@ -141,8 +162,6 @@ static void mark_taken(const Work *w, int i, Cluster *c) {
   if (block_is_vertex(w->model, i) || w->model->body[i].jointed) return;
   if (norm_sq(w->state->taken[i].v) > 0) c->touched = c->tied = true;
 }
-
-static bool is_own(const Settle *s, int block) { return !s->own || s->own[block]; }
 
 void settle_number(Settle *s) {
   const Model *m = s->work->model;

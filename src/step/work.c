@@ -8,7 +8,7 @@ bool work_init(Work *w, const Model *model) {
   memset(w, 0, sizeof *w);
   w->model = model;
   Nodes *pose[] = {&w->q, &w->trial, &w->target, &w->gradient, &w->newton, &w->direction};
-  double **scalar[] = {&w->energy, &w->energy_trial, &w->speed};
+  double **scalar[] = {&w->energy, &w->energy_trial, &w->speed, &w->stored};
   bool good = true;
   for (int k = 0; k < ARRAY_COUNT(pose); k++) good &= nodes_init(pose[k], model);
   for (int k = 0; k < ARRAY_COUNT(scalar); k++) good &= (*scalar[k] = mem_zeroed(bodies, sizeof(double))) != NULL;
@@ -25,7 +25,7 @@ bool work_init(Work *w, const Model *model) {
 
 void work_destroy(Work *w) {
   Nodes *pose[] = {&w->q, &w->trial, &w->target, &w->gradient, &w->newton, &w->direction};
-  void *array[] = {w->energy,      w->energy_trial,      w->speed,   w->active, w->joint,
+  void *array[] = {w->energy,      w->energy_trial,      w->speed,   w->stored, w->active, w->joint,
                    w->soft_energy, w->soft_energy_trial, w->unknown, w->flight, w->restart};
   for (int k = 0; k < ARRAY_COUNT(pose); k++) nodes_destroy(pose[k]);
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);

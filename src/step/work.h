@@ -43,6 +43,7 @@ typedef struct Work {
   Flight *flight;                    /* per body, of the rigid integrator */
   double *energy, *energy_trial;     /* of inertia and elasticity, per body; of vertices they are computed anew */
   double *speed;                     /* per body: of its last Newton step [m/s] */
+  double *stored;                    /* per body: its share of the barriers' energy at the start of the step */
   bool *active;                      /* per block: in the active set; the others keep their poses in this iteration */
   bool *restart;                     /* per body: BDF2 does not use its history, see predict_restart */
   JointTerm *joint;

@@ -3,6 +3,7 @@
  * Tested by tests/cli/run.sh. */
 #include "args.h"
 #include "facts.h"
+#include "fit.h"
 #include "progress.h"
 #include "mpirun.h"
 #include "session.h"
@@ -57,6 +58,14 @@ static int gpu_failure(Session *session) {
   return EXIT_BAD_INPUT;
 }
 
+/* Parts that contact squeezes before anything pressed them. */
+static void print_fits(Session *session) {
+  char text[FIT_TEXT];
+  size_t count = session->options.quiet ? 0 : fit_text(session->world, text);
+  if (count == 1) progress_say(&session->progress, "note: %s", text);
+  else if (count) progress_say(&session->progress, "note: %s (the tightest of %zu such pairs)", text, count);
+}
+
 static int step_once(Session *session) {
   AbdError error;
   AbdStepReport report;
@@ -78,6 +87,7 @@ static int step_once(Session *session) {
   if (!session_record(session, &report)) return disk_failure(session);
   if (!session->run) return EXIT_GOOD; /* rank 0 prints */
   progress_step(&session->progress, &report);
+  if (report.step == 1) print_fits(session);
   if (report.outcome != ABD_CONVERGED) trouble_in_step(session, &report);
   trouble_broken_joints(session, &report);
   trouble_if_crawling(session, &report);

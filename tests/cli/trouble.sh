@@ -89,4 +89,18 @@ expect 0 '' "$abd" run slow.json -o slow.abd --force --quiet
 [ ! -s out.txt ] || wrong "--quiet printed: $(cat out.txt)"
 expect 0 'scene.json: no problem' "$abd" check scene.json
 ! grep -q warning out.txt || wrong "warnings of a harmless scene: $(cat out.txt)"
+
+# a fit tighter than the range: said after the first step, not of a smaller range, not by a quiet run
+cat >slot.json <<'JSON'
+{ "version": 1, "steps": 2, "contact": { "range": 0.001 }, "bodies": [
+  { "name": "slot", "motion": "static", "parts": [
+    { "shape": "box", "size": [0.1, 1, 1], "position": [0.1004, 0, 0] },
+    { "shape": "box", "size": [0.1, 1, 1], "position": [-0.1004, 0, 0] }] },
+  { "name": "key", "shape": "box", "size": [0.1, 0.1, 0.1] }] }
+JSON
+expect 0 "note: '(key|slot)' and '(key|slot)' fit tighter than the contact range \(gap 0.0004 m, range 0.001 m\)" "$abd" run slot.json
+expect 0 '' "$abd" run slot.json --force --set contact.range=3e-4
+! grep -q 'fit tighter' out.txt || wrong "a note about a loose fit: $(cat out.txt)"
+expect 0 '' "$abd" run slot.json --force --quiet
+[ ! -s out.txt ] || wrong "--quiet printed: $(cat out.txt)"
 echo good

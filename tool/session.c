@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *command_name = "run"; /* the command on whose behalf it speaks */
@@ -199,7 +200,11 @@ static AbdRun *create_run(Session *session, const TextList *operand, AbdError *e
 }
 
 static int begin_run(Session *session, const TextList *operand) {
-  if (access(session->path, F_OK) == 0 && !session->options.force)
+  struct stat about;
+  bool exists = stat(session->path, &about) == 0;
+  if (exists && !S_ISREG(about.st_mode))
+    return fail(EXIT_BAD_INPUT, "%s: not a regular file; a run cannot be written there", session->path);
+  if (exists && !session->options.force)
     return fail(EXIT_BAD_INPUT, "%s exists: --resume goes on with it, --force replaces it, -o names another file",
                 session->path);
   print_notes(session);

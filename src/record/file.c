@@ -306,13 +306,18 @@ static bool check_format(Run *run, int application) {
                   version, abd_version(), RUN_OLDEST_VERSION, RUN_SHARDS_VERSION);
 }
 
+/* Opening a pipe would wait for a writer. */
+static bool can_read(Run *run) {
+  struct stat info;
+  if (access(run->path, R_OK) != 0 || stat(run->path, &info) != 0)
+    return run_fail(run, RUN_BAD_FILE, "%s: %s", run->path, strerror(errno));
+  return S_ISREG(info.st_mode) || run_fail(run, RUN_BAD_FILE, "%s: not a regular file", run->path);
+}
+
 Run *run_open_file(const char *path, RunMode mode, int application, RunError *error) {
   Run *run = run_new(path, mode);
   if (!run) return give_up(run, error);
-  if (access(path, R_OK) != 0) {
-    run_fail(run, RUN_BAD_FILE, "%s: %s", path, strerror(errno));
-    return give_up(run, error);
-  }
+  if (!can_read(run)) return give_up(run, error);
   if (mode == RUN_APPEND && !lock_file(run, path, false)) return give_up(run, error);
   if (!connect(run, path, mode == RUN_APPEND ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
     return give_up(run, error);

@@ -35,6 +35,10 @@ expect 2 "dt: expected a number > 0, got -1" "$abd" run scene.json --set dt=-1
 expect 2 "no/such/folder" "$abd" run scene.json -o no/such/folder/x.abd --quiet
 expect 2 "run file" "$abd" run some.abd
 expect 2 "No such file" "$abd" info missing.abd
+mkfifo pipe
+expect 2 "pipe: not a regular file" timeout 20 "$abd" info pipe
+expect 2 "pipe: not a regular file; a run cannot be written there" "$abd" run scene.json -o pipe
+rm pipe
 expect 2 "scene.json: not a run file of abd" "$abd" info scene.json
 expect 2 "scene.json: not a run file of abd" "$abd" export scene.json -o x.obj
 expect 2 "No such file" "$abd" verify missing.abd

@@ -412,6 +412,30 @@ static void test_balance(void **state) {
   lab_close(&lab);
 }
 
+/* A box of rubber lands on an edge and is strained: the terms of each step add up when the strain is released, too. */
+static void test_strain_balance(void **state) {
+  (void)state;
+  Lab lab = lab_open(world(0.002, ABD_INTEGRATOR_RIGID));
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdBodyDef def = lab_at(lab_box(&lab, 0.2, 0.3, 0.4), vec3(0, 0, 0.6));
+  def.stiffness = 1e6;
+  lab_turn(&def, vec3(1, 0, 0), 0.6);
+  lab_body_def(&lab, &def);
+  double before = 0, strain = 0, off = 0;
+  for (int i = 0; i < 300; i++) {
+    lab_step(&lab);
+    double energy = lab.report.energy[ABD_TERM_KINETIC] + lab.report.energy[ABD_TERM_ELASTIC], sum = 0;
+    for (int k = 0; k < ABD_WORK_COUNT; k++) sum += lab.report.work[k];
+    strain = fmax(strain, lab.report.energy[ABD_TERM_ELASTIC]);
+    off = fmax(off, fabs(energy - before - sum));
+    before = energy;
+  }
+  printf("  most strain %.3f J\n", strain);
+  assert_true(strain > 1);
+  lab_expect_below("terms of a step off by [J]", off, 1e-6);
+  lab_close(&lab);
+}
+
 /* A motor turns a wheel up: its work is the wheel's energy. */
 static void test_drive_balance(void **state) {
   (void)state;
@@ -483,6 +507,7 @@ int main(void) {
       cmocka_unit_test(test_collision_in_fall),
       cmocka_unit_test(test_double_pendulum),
       cmocka_unit_test(test_balance),
+      cmocka_unit_test(test_strain_balance),
       cmocka_unit_test(test_drive_balance),
       cmocka_unit_test(test_dropped_double_pendulum),
       cmocka_unit_test(test_soft_on_spinning_box),

@@ -301,7 +301,11 @@ bool cluster_changes(const Cluster *c) {
          norm_sq(sub(c->turning_kept, c->turning)) > 0 || norm_sq(sub(c->velocity_kept, c->velocity)) > 0;
 }
 
-double cluster_rest(const Cluster *c) { return c->gain - c->known - corrected(c); }
+/* Released strain is no gain to correct, but part of the change of energy that the report tells. */
+double cluster_rest(const Cluster *c) {
+  double released = c->touched ? most(0, -c->strain) : 0;
+  return c->gain - released - c->known - corrected(c);
+}
 
 /* The factor of a block's velocities in a tied cluster. */
 static double tied_factor(const Cluster *c, const Work *w, int i, const State *after) {

@@ -61,6 +61,59 @@ static void test_rebound(void **state) {
         if (!getenv("ABD_TEST_SHORT") || i < 2) check_rebound(dt[i], e[k], box);
 }
 
+/* Held coordinates change nothing for a ball that falls straight. */
+static void test_held_rebound(void **state) {
+  (void)state;
+  const uint32_t fixed[] = {ABD_FIX_Y, ABD_FIX_X | ABD_FIX_Y | ABD_FIX_ROTATION_Z,
+                            ABD_FIX_Y | ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Z,
+                            ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Y | ABD_FIX_ROTATION_Z};
+  for (int k = 0; k < 4; k++) {
+    Lab lab = lab_open(bouncing(0.01, 0.7));
+    lab_ground(&lab, vec3(0, 0, 1));
+    AbdBodyDef def = lab_at(ball_mesh(&lab, 0.1), vec3(0, 0, 1.1));
+    def.fixed = fixed[k];
+    AbdBodyId ball = lab_body_def(&lab, &def);
+    lab_expect_near("held ball [m]", rebound(&lab, ball, 0.1), 0.49, 0.01);
+    lab_close(&lab);
+  }
+}
+
+/* A ball hits a block on its face at 45 degrees. The block only slides along x: with n the normal, the impulse is
+ * (1 + e) v.n / (1/m + n_x^2/M), and what it pushes along y is held. */
+static void check_held_block(double e, uint32_t more) {
+  const double c = sqrt(0.5), v = 2, m = 3, mass = 5;
+  AbdWorldDef world = bouncing(0.01, e);
+  world.gravity[2] = 0;
+  Lab lab = lab_open(world);
+  AbdBodyDef def = lab_at(lab_box(&lab, 0.4, 0.4, 0.4), vec3(0, 0, 0));
+  def.mass = mass;
+  def.fixed = ABD_FIX_Y | more;
+  lab_turn(&def, vec3(0, 0, 1), 0.25 * pi);
+  AbdBodyId block = lab_body_def(&lab, &def);
+  def = lab_at(ball_mesh(&lab, 0.1), vec3(-0.3 * c - 0.2, 0.3 * c, 0));
+  def.mass = m;
+  def.velocity[0] = v;
+  AbdBodyId ball = lab_body_def(&lab, &def);
+  for (int i = 0; i < 30; i++) lab_step(&lab);
+  double j = (1 + e) * v * c / (1 / m + c * c / mass);
+  Vec3 left = lab_velocity(&lab, ball), slid = lab_velocity(&lab, block);
+  lab_expect_below("ball [m/s]", norm(sub(left, vec3(v - j * c / m, j * c / m, 0))), 0.05 * v);
+  lab_expect_near("block [m/s]", slid.x, j * c / mass, 0.05 * v);
+  lab_expect_below("held [m/s]", fabs(slid.y), 1e-9);
+  lab_expect_below("energy gained [1]", lab.report.energy[ABD_TERM_KINETIC] / (0.5 * m * v * v) - 1, 1e-6);
+  lab_close(&lab);
+}
+
+static void test_held_block(void **state) {
+  (void)state;
+  const uint32_t turns = ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Y | ABD_FIX_ROTATION_Z;
+  const double e[] = {0, 0.5, 1};
+  for (int k = 0; k < 3; k++) {
+    check_held_block(e[k], turns);
+    check_held_block(e[k], turns | ABD_FIX_Z);
+  }
+}
+
 /* Without loss a ball bounces for ever. */
 static void test_no_loss(void **state) {
   (void)state;
@@ -247,10 +300,10 @@ static void test_bad_values(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rebound),    cmocka_unit_test(test_no_loss),   cmocka_unit_test(test_cradle),
-      cmocka_unit_test(test_two_balls),  cmocka_unit_test(test_rod),       cmocka_unit_test(test_rest),
-      cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold), cmocka_unit_test(test_pairs),
-      cmocka_unit_test(test_bad_values),
+      cmocka_unit_test(test_rebound),    cmocka_unit_test(test_no_loss),      cmocka_unit_test(test_cradle),
+      cmocka_unit_test(test_two_balls),  cmocka_unit_test(test_rod),          cmocka_unit_test(test_rest),
+      cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold),    cmocka_unit_test(test_pairs),
+      cmocka_unit_test(test_bad_values), cmocka_unit_test(test_held_rebound), cmocka_unit_test(test_held_block),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

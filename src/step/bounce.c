@@ -258,7 +258,7 @@ static void put_velocities(Bounce *b) {
   const Model *m = b->work->model;
   const Work *w = b->work;
   for (int i = 0; i < m->body_count; i++) {
-    if (!b->shocked[i] || m->body[i].motion != ABD_MOTION_DYNAMIC || !(b->twist[i].inverse_mass > 0)) continue;
+    if (!b->shocked[i] || !impact_gives_way(m, i)) continue;
     b->after->rate.body[i] = impact_rate(w, i, &b->twist[i]);
     b->after->taken[i] = (Flight){0};
   }

@@ -142,6 +142,9 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   if (!block_is_vertex(m, i)) c->strain += body_strain_energy(m, i, &q) - body_strain_energy(m, i, &q0);
   c->kinetic += kinetic;
   c->pushed |= r.given.forces != 0 || r.given.drag != 0;
+  uint32_t fixed = block_is_vertex(m, i) ? 0 : m->body[i].fixed;
+  c->held |= fixed;
+  c->let |= ~fixed;
   join_fall(c, block_gravity(m, i));
   c->mass += mass;
   Affine whole = whole_rate(w, i, after), whole0 = whole_rate_before(w, i);
@@ -161,6 +164,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
 void cluster_join(Cluster *c, const Cluster *p) {
   c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
   c->jointed |= p->jointed, c->soft |= p->soft;
+  c->held |= p->held, c->let |= p->let;
   c->gain += p->gain, c->risen += p->risen, c->strain += p->strain, c->known += p->known;
   c->swing[0] += p->swing[0], c->swing[1] += p->swing[1];
   c->released += p->released, c->lifted += p->lifted, c->pushed_energy += p->pushed_energy;
@@ -174,11 +178,25 @@ void cluster_join(Cluster *c, const Cluster *p) {
   c->second = mat3_add(c->second, p->second);
 }
 
-/* I^-1 l of the second moments j; no turn about an axis without inertia. */
-static Vec3 turning_of(Mat3 j, Vec3 l) {
+static bool is_plane(uint32_t held) {
+  return held == (ABD_FIX_X | ABD_FIX_ROTATION_Y | ABD_FIX_ROTATION_Z) ||
+         held == (ABD_FIX_Y | ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Z) ||
+         held == (ABD_FIX_Z | ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Y);
+}
+
+/* Held coordinates take momentum, as joints to the world do, unless all blocks move in one plane. */
+static bool holds_take(const Cluster *c) { return c->held != 0 && (!is_plane(c->held) || (c->held & c->let) != 0); }
+
+/* I^-1 l of the second moments j; no turn about an axis without inertia, and in a plane about its normal alone. */
+static Vec3 turning_of(const Cluster *c, Mat3 j, Vec3 l) {
   double value[3];
   Mat3 axes;
   Vec3 w = vec3(0, 0, 0);
+  if (c->held) {
+    Vec3 n = vec3((c->held & ABD_FIX_X) != 0, (c->held & ABD_FIX_Y) != 0, (c->held & ABD_FIX_Z) != 0);
+    double inertia = j.c[0].x + j.c[1].y + j.c[2].z - dot(n, mat3_mul_vec(j, n));
+    return inertia > 0 ? scale(dot(n, l) / inertia, n) : w;
+  }
   eigen3(j, value, &axes);
   double trace = value[0] + value[1] + value[2];
   for (int k = 0; k < 3; k++) {
@@ -212,8 +230,8 @@ static double find_rigid_motion(Cluster *c, double h) {
   c->center = scale(1 / c->mass, c->own.moment);
   c->velocity = c->velocity_kept = scale(1 / c->mass, c->own.momentum);
   if (keeps && c->soft) c->velocity_kept = add_scaled(scale(1 / c->mass, c->before.momentum), h, c->gravity);
-  c->turning = turning_of(j, l);
-  c->turning_kept = turning_of(j, kept);
+  c->turning = turning_of(c, j, l);
+  c->turning_kept = turning_of(c, j, kept);
   double moving = 0.5 * c->mass * norm_sq(c->velocity), turning = 0.5 * dot(c->turning, l);
   c->turning_energy = 0.5 * dot(c->turning_kept, kept);
   c->gain += c->turning_energy - turning + 0.5 * c->mass * norm_sq(c->velocity_kept) - moving;
@@ -277,6 +295,7 @@ static void owe(Cluster *c, double left) {
 }
 
 void cluster_close(Cluster *c, double h) {
+  c->tied |= holds_take(c);
   if (c->took && !c->tied && !c->driven && !c->pushed) return_kick(c);
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
   else if (c->jointed && !c->keeps_spin) c->gain += c->strain;

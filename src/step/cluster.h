@@ -32,6 +32,7 @@ typedef struct Cluster {
   bool jointed;                 /* it has joints */
   bool soft;                    /* it has soft bodies */
   bool keeps_spin;              /* the integrator keeps angular momentum */
+  uint32_t held, let;           /* ABD_FIX_* bits that some of its blocks have, and do not have */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
   double risen;                 /* [J] the same of light links, up to the rise of their kinetic energies */
   double strain;                /* [J] rise of the strain energy of its bodies; under `rigid` a flight only rounds it */

@@ -5,10 +5,19 @@
 #include "kernel/rigid.h"
 #include "step/flight.h"
 
+/* What angular impulses do to the angular velocity. With one rotation held, the hold adds the angular impulse about its
+ * axis that leaves no turn about it. */
 static Mat3 inverse_inertia(const Body *b, Mat3 a) {
+  bool one = b->freedom.rotations == 1;
   Mat3 inverse;
-  for (int k = 0; k < 3; k++) inverse.c[k] = freedom_spin(b, a, vec3(k == 0, k == 1, k == 2));
-  return inverse;
+  for (int k = 0; k < 3; k++) {
+    Vec3 l = vec3(k == 0, k == 1, k == 2);
+    inverse.c[k] = one ? spin_from_momentum(a, b->second, l) : freedom_spin(b, a, l);
+  }
+  if (!one) return inverse;
+  Vec3 turn = mat3_mul_vec(inverse, b->freedom.axis);
+  double along = dot(b->freedom.axis, turn);
+  return along > 0 ? mat3_sub(inverse, mat3_scale(1 / along, mat3_outer(turn, turn))) : inverse;
 }
 
 Twist impact_twist(const Work *w, int i, const Affine *rate) {
@@ -17,8 +26,8 @@ Twist impact_twist(const Work *w, int i, const Affine *rate) {
   if (b->motion == ABD_MOTION_STATIC) return t;
   t.v = rate->n[0];
   t.w = body_turn(&w->q.body[i], rate);
-  if (b->motion != ABD_MOTION_DYNAMIC || b->fixed) return t;
-  t.inverse_mass = 1 / b->mass;
+  if (b->motion != ABD_MOTION_DYNAMIC) return t;
+  t.inverse_mass = scale(1 / b->mass, b->freedom.shift);
   t.inverse_inertia = inverse_inertia(b, affine_linear(&w->q.body[i]));
   return t;
 }
@@ -38,7 +47,10 @@ double impact_threshold(const Model *m) {
   return given > 0 ? given : IMPACT_GRAVITY * m->def.dt * norm(vec3_from(m->def.gravity));
 }
 
-bool impact_gives_way(const Model *m, int i) { return m->body[i].motion == ABD_MOTION_DYNAMIC && !m->body[i].fixed; }
+bool impact_gives_way(const Model *m, int i) {
+  const Freedom *f = &m->body[i].freedom;
+  return m->body[i].motion == ABD_MOTION_DYNAMIC && (norm_sq(f->shift) > 0 || f->rotations < 3);
+}
 
 bool impact_shocked(const Work *w, int i, double threshold) {
   Affine push = affine_sub(w->q.body[i], w->target.body[i]);
@@ -80,13 +92,15 @@ static Vec3 relative(const Impact *i, const Twist *twist) {
 
 double impact_approach(const Impact *i, const Twist *twist) { return -dot(i->normal, relative(i, twist)); }
 
+static Vec3 along_axes(Vec3 factor, Vec3 v) { return vec3(factor.x * v.x, factor.y * v.y, factor.z * v.z); }
+
 /* What a unit impulse along d adds to the relative velocity along d. */
 static double mobility(const Impact *i, const Twist *twist, Vec3 d) {
   double sum = 0;
   for (int side = 0; side < 2; side++) {
     const Twist *t = &twist[i->body[side]];
     Vec3 x = cross(i->arm[side], d);
-    sum += t->inverse_mass + dot(x, mat3_mul_vec(t->inverse_inertia, x));
+    sum += dot(d, along_axes(t->inverse_mass, d)) + dot(x, mat3_mul_vec(t->inverse_inertia, x));
   }
   return sum;
 }
@@ -95,7 +109,7 @@ static void push(const Impact *i, Twist *twist, Vec3 impulse) {
   for (int side = 0; side < 2; side++) {
     Twist *t = &twist[i->body[side]];
     Vec3 j = side ? neg(impulse) : impulse;
-    t->v = add_scaled(t->v, t->inverse_mass, j);
+    t->v = add(t->v, along_axes(t->inverse_mass, j));
     t->w = add(t->w, mat3_mul_vec(t->inverse_inertia, cross(i->arm[side], j)));
   }
 }

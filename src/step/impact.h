@@ -17,7 +17,7 @@
 /* Velocity of a body, and what impulses do to it. */
 typedef struct Twist {
   Vec3 v, w;
-  double inverse_mass; /* 0 if the body does not give way */
+  Vec3 inverse_mass; /* along the world's axes, 0 where the body does not give way */
   Mat3 inverse_inertia;
 } Twist;
 

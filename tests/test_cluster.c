@@ -216,6 +216,39 @@ static void test_turning_points(void **state) {
   }
 }
 
+/* A ball on a rope swings as one on a distance joint does. Two on a rope that turn about each other in free space keep
+ * their energy. One that falls until its rope gets taut stays down. */
+static void test_ropes(void **state) {
+  (void)state;
+  const double dt[] = {0.04, 1.0 / 60, 0.01, 0.001};
+  for (int k = 0; k < 12; k++) {
+    if (k / 3 == 3 && getenv("ABD_TEST_SHORT")) break;
+    AbdWorldDef def = world(dt[k / 3], ABD_INTEGRATOR_RIGID);
+    if (k % 3 == 1) vec3_to(def.gravity, vec3(0, 0, 0));
+    Lab lab = lab_open(def);
+    AbdMeshId box = lab_box(&lab, 0.1, 0.1, 0.1);
+    double drop = k % 3 == 2 ? 0.5 : 1;
+    Vec3 at = k % 3 ? vec3(0, 0, -drop) : vec3(sin(0.5), 0, -cos(0.5));
+    AbdBodyId a = lab_body(&lab, box, at, k % 3 == 1 ? vec3(1, 0, 0) : vec3(0, 0, 0));
+    AbdBodyId b = k % 3 == 1 ? lab_body(&lab, box, vec3(0, 0, 0), vec3(-1, 0, 0)) : world_body;
+    AbdJointDef rope = joint_def(ABD_JOINT_ROPE, a, b, at, vec3(0, 0, 1));
+    vec3_to(rope.point_b, vec3(0, 0, 0));
+    rope.length = 1.0001;
+    lab_joint(&lab, &rope);
+    lab_step(&lab);
+    double first = energy(&lab), kinetic = 0, worst = 0, high = -1;
+    for (int i = 0; i < (int)(10 / def.dt); i++) {
+      lab_step(&lab);
+      kinetic = fmax(kinetic, lab.report.energy[ABD_TERM_KINETIC]);
+      worst = fmax(worst, fabs(energy(&lab) - first));
+      if (lab.report.time > 0.5) high = fmax(high, lab_position(&lab, a).z);
+    }
+    if (k % 3 < 2) lab_expect_below("energy off / largest kinetic energy", worst / kinetic, k < 2 ? 1e-3 : 1e-2);
+    else lab_expect_below("height after the fall [m]", high, -0.97);
+    lab_close(&lab);
+  }
+}
+
 /* A double pendulum with a soft spring between the bars: its error in flight oscillates, and is a part of what it
  * stores. That of the joints is corrected. */
 static void test_sprung_pendulum(void **state) {
@@ -495,6 +528,7 @@ static void test_light_link(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_turning_points),
+      cmocka_unit_test(test_ropes),
       cmocka_unit_test(test_sprung_pendulum),
       cmocka_unit_test(test_load_in_substeps),
       cmocka_unit_test(test_light_link),

@@ -166,6 +166,8 @@
 #define IMPACT_JOINTED 1e-3
 /* [kinetic energy] A flight's error of energy up to this part is corrected; a larger loss is left. test_cluster */
 #define ENERGY_CORRECTED 0.02
+/* [kinetic energy] The same with a rope that stays taut. test_cluster */
+#define ROPE_CORRECTED 0.25
 /* [mass of a body at another end of its joints] A lighter body is corrected for its own gain. test_cluster */
 #define LIGHT_LINK 0.01
 /* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */

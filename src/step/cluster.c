@@ -163,7 +163,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
 
 void cluster_join(Cluster *c, const Cluster *p) {
   c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
-  c->jointed |= p->jointed, c->soft |= p->soft;
+  c->guided |= p->guided, c->jointed |= p->jointed, c->soft |= p->soft;
   c->held |= p->held, c->let |= p->let;
   c->gain += p->gain, c->risen += p->risen, c->strain += p->strain, c->known += p->known;
   c->swing[0] += p->swing[0], c->swing[1] += p->swing[1];
@@ -225,7 +225,7 @@ static void return_kick(Cluster *c) {
 static double find_rigid_motion(Cluster *c, double h) {
   Mat3 j = mat3_sub(c->second, mat3_scale(1 / c->mass, mat3_outer(c->own.moment, c->own.moment)));
   Vec3 l = own_spin(c->mass, &c->own), kept = l;
-  bool keeps = c->touched && !c->pushed && c->keeps_spin;
+  bool keeps = (c->touched || c->guided) && !c->pushed && c->keeps_spin;
   if (keeps) kept = own_spin(c->mass, &c->before);
   c->center = scale(1 / c->mass, c->own.moment);
   c->velocity = c->velocity_kept = scale(1 / c->mass, c->own.momentum);
@@ -247,10 +247,14 @@ static void slow_turning(Cluster *c) {
   c->gain -= share * c->turning_energy;
 }
 
+/* The part of an energy that a flight may lose by its own error. A taut rope pulls at the end of the step, as implicit
+ * Euler does. */
+static double small_loss(const Cluster *c) { return c->guided ? ROPE_CORRECTED : ENERGY_CORRECTED; }
+
 /* A flight of a mechanism changes no energy: gains and small losses are corrected. A body alone flies exactly under
  * `rigid`; other integrators take energy, and give some when BDF2 follows a step of Euler. Contact may take energy. */
 static bool corrects(const Cluster *c, double gain) {
-  return gain > (c->touched || !c->jointed ? 0 : -ENERGY_CORRECTED * c->scaled);
+  return gain > (c->touched || !c->jointed ? 0 : -small_loss(c) * c->scaled);
 }
 
 /* The gain to correct, with that of earlier steps. The errors of springs in flight oscillate. */
@@ -291,7 +295,7 @@ static double corrected(const Cluster *c) {
  * of what the step exchanged is none of the flight, but of a solve: it is not returned. */
 static void owe(Cluster *c, double left) {
   bool flies = c->jointed && !c->touched && c->keeps_spin;
-  c->owed = flies && left > -ENERGY_CORRECTED * c->exchange ? left : 0;
+  c->owed = flies && left > -small_loss(c) * c->exchange ? left : 0;
 }
 
 void cluster_close(Cluster *c, double h) {

@@ -30,6 +30,7 @@ typedef struct Cluster {
   bool driven;                  /* scripts or drives act on it: its energy may rise */
   bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
   bool jointed;                 /* it has joints */
+  bool guided;                  /* by a rope that stays taut */
   bool soft;                    /* it has soft bodies */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   uint32_t held, let;           /* ABD_FIX_* bits that some of its blocks have, and do not have */

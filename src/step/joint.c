@@ -122,6 +122,12 @@ bool joint_acts_on_flight(const Model *m, const State *state, int joint) {
          (d->stiffness > 0 && !joint_spring(m, joint, state->q.body, s->angle, &coordinate, &force));
 }
 
+bool joint_guides(const Work *work, int joint) {
+  const AbdJointDef *d = &work->model->joint[joint].def;
+  return d->kind == ABD_JOINT_ROPE && !(d->damping > 0) && !(d->friction > 0) && !(d->stiffness > 0) &&
+         stop_gap_at(work, joint, work->state->q.body) < 1 && stop_gap_at(work, joint, work->q.body) < 1;
+}
+
 void joint_begin(Work *work, int joint) {
   const Model *m = work->model;
   const Joint *j = &m->joint[joint];

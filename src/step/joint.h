@@ -69,6 +69,8 @@ double joint_gap(const Work *work, int joint, const Affine *q); /* [m] residual 
 void joint_finish(const Work *work, int joint, State *after);
 /* Does it act on bodies that fly (step/flight.h)? Equations and soft springs do not: they are part of the flight. */
 bool joint_acts_on_flight(const Model *model, const State *state, int joint);
+/* A rope that was taut at the start of the step and is at its end: it turns velocities, and should take no energy. */
+bool joint_guides(const Work *work, int joint);
 /* The spring of a joint that is soft enough to act as a kick at the start and at the end of a flight: its force along
  * the coordinate at poses q, and the coordinate. False if there is none. */
 bool joint_spring(const Model *model, int joint, const Affine *q, double near, Jet *coordinate, double *force);

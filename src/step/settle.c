@@ -83,7 +83,9 @@ void settle_add_joints(Settle *s) {
     if (m->joint[j].partner[0] < 0)
       for (int e = 0; e < 2; e++) mark_side(m, c, m->joint[j].end[e].body);
     c->driven |= w->state->joint[j].drive.kind != ABD_DRIVE_NONE;
-    c->touched |= joint_acts_on_flight(m, w->state, j);
+    bool guides = joint_guides(w, j);
+    c->guided |= guides;
+    c->touched |= joint_acts_on_flight(m, w->state, j) && !guides;
     double drive, damping;
     joint_work(w, j, s->after, &drive, &damping);
     s->report->work[ABD_WORK_DRIVES] += drive;

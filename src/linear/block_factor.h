@@ -6,7 +6,7 @@
 #include "linear/block_branch.h"
 #include "linear/block_task.h"
 
-/* The caller's blocks, and its edges between blocks of 12, whose values are in one column of L. */
+/* The caller's blocks, and its edges between wide blocks, whose values are in one column of L. */
 typedef struct BlockColumn {
   const int *block, *edge;
   int block_count, edge_count;

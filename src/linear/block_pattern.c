@@ -59,9 +59,9 @@ static bool remember_given(BlockPattern *p, const BlockShape *s) {
   return true;
 }
 
-/* Couples edge k two blocks of the largest size? */
+/* Couples edge k two blocks of bodies? */
 static bool is_wide(const BlockPattern *p, int k) {
-  return p->given_size[p->given_edge[k][0]] == BLOCK_MAX && p->given_size[p->given_edge[k][1]] == BLOCK_MAX;
+  return block_is_wide(p->given_size[p->given_edge[k][0]]) && block_is_wide(p->given_size[p->given_edge[k][1]]);
 }
 
 /* 8-byte arrays come first, so that all are aligned. */

@@ -11,6 +11,9 @@
 
 enum { BLOCK_KEPT_BYTES = 16 << 20 }; /* memory up to this size is kept, because fresh pages cost time */
 
+/* A body has 12 unknowns, or 6; nodes and most linked bodies have fewer. */
+static inline bool block_is_wide(int size) { return size >= 6; }
+
 typedef struct BlockOrder {
   int count; /* blocks of the caller */
   int column_count;
@@ -49,7 +52,7 @@ typedef struct BlockPattern {
   int *row_at;           /* [n + 1] first entry of the row in row_column, row_block */
   int *edge_start;       /* [n + 1] first entry of the column in edge_of */
   int *member;           /* the caller's blocks, column by column */
-  int *edge_of;          /* the caller's edges between blocks of 12 by the column that has their values, ascending */
+  int *edge_of;          /* the caller's edges between wide blocks by the column that has their values, ascending */
 
   /* By block of L, in the order of columns. */
   int *block_row;

@@ -158,12 +158,18 @@ bool block_plan_named_alike(const BlockPlan *plan, const BlockShape *shape) {
   return memcmp(plan->guided, shape->guided, (size_t)shape->count * sizeof(int)) == 0;
 }
 
+static bool has_nodes(const BlockShape *shape) {
+  int small = 0;
+  for (int i = 0; i < shape->count && small < 2; i++) small += !block_is_wide(shape->size[i]);
+  return small == 2;
+}
+
 static bool make_best(BlockPlan *plan, const BlockShape *shape) {
   block_plan_free(plan);
   if (!remember_names(plan, shape)) return false;
   if (make_guided(plan, shape)) return true;
   if (!make(plan, shape, ORDER_AMD, false)) return false;
-  double worth = block_order_mergeable(shape) ? worth_metis_meshes : worth_metis_bodies;
+  double worth = has_nodes(shape) ? worth_metis_meshes : worth_metis_bodies;
   if (block_order_has_metis() && plan->flops >= worth * shape->count) try_metis(plan, shape);
   plan->cost[0] = plan->cost[1] = (BlockCost){plan->flops + factor_block * plan->pattern.block_count, 0};
   if (plan->lasts && plan->place != LAST_AMONG) try_last(plan, shape);

@@ -36,6 +36,9 @@ Affine contact_project_vector(const Model *model, int body, Affine gradient);
 void contact_project_body(Cpu *cpu, int body);
 /* Couples the nodes that pairs act on. False if memory is out. */
 bool contact_couple(Cpu *cpu);
+/* Whether the contacts of a stiff body resist a strain |E| = 1 of its linear map by more than this, or it has held
+ * coordinates. */
+bool contact_strains_body(const Cpu *cpu, int body, double most);
 /* Adds the springs of soft sides to gradients and matrix, on one thread. */
 void contact_add_springs(Cpu *cpu);
 /* Add the blocks between stiff bodies: that of the pair between an edge's bodies, if there is one; those of pairs whose

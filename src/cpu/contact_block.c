@@ -143,6 +143,20 @@ void contact_add_to_body(Cpu *cpu, int body) {
   mirror_diagonal(diagonal);
 }
 
+/* The trace bounds the stiffness of a strain |E| = 1. */
+bool contact_strains_body(const Cpu *cpu, int body, double most) {
+  double sum = 0;
+  if (projected(cpu->model, body)) return true;
+  for (int e = cpu->body_pairs.first[body]; e < cpu->body_pairs.first[body + 1]; e++) {
+    int pair = cpu->body_pairs.item[e] / 2, side = cpu->body_pairs.item[e] % 2;
+    if (!cpu->pair_acts[pair]) continue;
+    const Moments *m = pair_moment_sums(pairs_at(&cpu->pairs, pair), &cpu->scene);
+    const Entry *own = side ? m->bb : m->aa; /* nodes 1 1, 2 2, 3 3 */
+    for (int i = 0; i < 3; i++) sum += own[2][i] + own[5][i] + own[9][i];
+  }
+  return !(sum <= most);
+}
+
 void contact_block(const Cpu *cpu, const Pair *p, double block[144]) {
   const Model *m = cpu->model;
   const Moments *moments = pair_moment_sums(p, &cpu->scene);
@@ -268,7 +282,8 @@ void contact_add_edge(Cpu *cpu, int edge) {
   double block[144];
   if (k < 0 || !contact_adds_block(cpu, k, &shared) || shared) return;
   const Pair *p = pairs_at(&cpu->pairs, k);
-  if (!projected(cpu->model, a) && !projected(cpu->model, b)) {
+  if (!projected(cpu->model, a) && !projected(cpu->model, b) && !system_is_condensed(s, a) &&
+      !system_is_condensed(s, b)) {
     add_in_place(cpu, p, edge);
     return;
   }

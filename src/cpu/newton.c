@@ -6,6 +6,7 @@
 #include "cpu/assembly.h"
 #include "cpu/validate.h"
 #include "kernel/body.h"
+#include "kernel/condense.h"
 #include "kernel/constant.h"
 #include "step/active.h"
 #include "step/joint.h"
@@ -230,6 +231,34 @@ static void project_task(void *context, int k) {
   contact_project_body(cpu, cpu->active[k]);
 }
 
+/* ---- condensed bodies ---- */
+
+/* A large system, nothing but contacts acts between bodies, this process has all of the matrix, and no other device
+ * solves some of the systems with all unknowns. Bodies that spin by another integrator strain by themselves. */
+static bool condenses(const Cpu *cpu) {
+  const Model *m = cpu->model;
+  const Accelerator *other = cpu->accelerator;
+  return cpu->active_count >= CONDENSE_BODIES && model_is_free(m) && !m->joint_count &&
+         m->def.integrator == ABD_INTEGRATOR_RIGID && !cpu->domain && !(other && other->newton);
+}
+
+static void condense_task(void *context, int k) {
+  Cpu *cpu = context;
+  int body = cpu->active[k];
+  const BodyTerm term = body_term(&cpu->work, body);
+  double most = CONDENSE_BELOW * strain_curvature(term.stiffness, term.factor);
+  system_condense_body(&cpu->system, k, !term.turns || contact_strains_body(cpu, body, most), &cpu->work.q.body[body]);
+}
+
+/* Bodies much stiffer than their contacts get the six unknowns of a rigid motion. */
+static bool condense(Cpu *cpu) {
+  if (!condenses(cpu)) return true;
+  if (!system_begin_condensed(&cpu->system)) return false;
+  parallel_for(cpu->threads, cpu->active_count, 64, condense_task, cpu);
+  system_end_condensed(&cpu->system);
+  return true;
+}
+
 /* Bodies that a thread assembles at once: few if few are left. */
 static int bodies_at_once(const Cpu *cpu) { return claim_size(cpu, cpu->active_count, 4, 8); }
 
@@ -247,6 +276,7 @@ static void assembly_task(void *context, int k) {
 static Outcome assemble(Cpu *cpu) {
   Outcome outcome = contact_assemble(cpu);
   if (stage_failed(outcome)) return outcome;
+  if (!condense(cpu)) return stage_from(false);
   if (cpu->model->soft_count) analyze(cpu);
   parallel_for(cpu->threads, 1 + parallel_chunk_count(cpu->active_count, bodies_at_once(cpu)), 1, assembly_task, cpu);
   if (may_be_exact(cpu)) {
@@ -298,6 +328,7 @@ static void add_vertex_mass(Cpu *cpu, int body) {
 static void add_body(Cpu *cpu, int body) {
   Affine right = affine_neg(node_vector(cpu->model, cpu->work.gradient, body));
   if (block_is_vertex(cpu->model, body)) add_vertex_mass(cpu, body);
+  else if (system_is_condensed(&cpu->system, body)) system_add_own(&cpu->system, body, diagonal_of(cpu, body));
   else system_add(&cpu->system, body, body, diagonal_of(cpu, body));
   if (is_linked(cpu->model, body)) system_add_right(&cpu->system, body, &right);
   else system_put_right(&cpu->system, body, &right);

@@ -4,9 +4,11 @@
 
 #include <string.h>
 
+#include "kernel/condense.h"
 #include "linear/block_edge.h"
+#include "linear/block_kernel.h"
 
-enum { BODIES_AT_ONCE = 64 };
+enum { BODIES_AT_ONCE = 64, RIGID = 6 };
 
 static int unknowns_of(const Model *m, int block) {
   const LinkedBody *linked = linkage_of(&m->linkage, block);
@@ -48,8 +50,8 @@ bool system_init(System *s, const Model *model, bool jointed) {
 
 void system_destroy(System *s) {
   if (s->solver) block_cholesky_destroy(s->solver);
-  void *array[] = {s->column, s->body,  s->column_size, s->column_at, s->last,         s->edge_first,
-                   s->edge,   s->right, s->kept,        s->kept_body, s->guide_column, s->guided};
+  void *array[] = {s->column, s->body, s->column_size, s->column_at,    s->last,   s->edge_first, s->edge,
+                   s->right,  s->kept, s->kept_body,   s->guide_column, s->guided, s->condensed,  s->strained};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }
@@ -57,6 +59,7 @@ void system_destroy(System *s) {
 void system_begin(System *s) {
   block_cholesky_refresh(s->solver);
   s->unguided = false;
+  if (s->strained) memset(s->strained, 0, (size_t)s->model->moving_count * sizeof(bool));
 }
 
 void system_reset(System *s) {
@@ -102,6 +105,59 @@ void system_set_bodies(System *s, int threads, const int *body, int count) {
     for (int k = 0; k < count; k++) system_add_body(s, body[k]);
   }
 }
+
+/* ---- condensed bodies ---- */
+
+bool system_begin_condensed(System *s) {
+  size_t count = (size_t)s->model->moving_count;
+  if (!s->condensed) s->condensed = mem_alloc(count, sizeof *s->condensed);
+  if (!s->strained) s->strained = mem_zeroed(count, sizeof *s->strained);
+  return s->condensed && s->strained;
+}
+
+void system_condense_body(System *s, int k, bool strained, const Affine *q) {
+  bool *kept = &s->strained[s->model->body[s->body[k]].slot];
+  *kept |= strained;
+  if (*kept) return;
+  s->column_size[k] = RIGID;
+  s->condensed[k].q = *q;
+}
+
+void system_end_condensed(System *s) {
+  s->unknown_count = 0;
+  for (int k = 0; k < s->column_count; k++) {
+    s->column_at[k] = s->unknown_count;
+    s->unknown_count += s->column_size[k];
+  }
+}
+
+/* Of a body in the system. NULL: it is not condensed. */
+static Condensed *condensed_of(const System *s, int body) {
+  int k = s->column[body];
+  return s->condensed && s->column_size[k] == RIGID ? &s->condensed[k] : NULL;
+}
+
+bool system_is_condensed(const System *s, int body) { return condensed_of(s, body) != NULL; }
+
+/* Strains have the pivots of a stiff body, so that none is raised; a NaN spreads to the rigid block too. */
+void system_add_own(System *s, int body, const double block[144]) {
+  Condensed *c = condensed_of(s, body);
+  double rigid[RIGID * RIGID], scale[RIGID];
+  strain_block(&c->q, block, c->strain);
+  for (int k = 0; k < RIGID; k++) scale[k] = c->strain[(RIGID + 1) * k];
+  cholesky_any(c->strain, RIGID, scale, c->inverse);
+  rigid_block(&c->q, &c->q, block, rigid);
+  block_cholesky_add_diagonal(s->solver, s->column[body], rigid);
+}
+
+static void put_condensed(Condensed *c, const double v[12], double *right) {
+  rigid_part(&c->q, v, right);
+  strain_part(&c->q, v, c->answer);
+  solve_lower(c->answer, c->strain, c->inverse, RIGID);
+  solve_upper(c->answer, c->strain, c->inverse, RIGID);
+}
+
+/* ---- linked bodies ---- */
 
 /* Consecutive columns of a linked body with one owner. */
 typedef struct Run {
@@ -263,8 +319,13 @@ static void add_block(System *s, int i, int j, const double *block) {
 
 void system_add_edge(System *s, int edge, int a, const double block[144]) {
   const int *end = s->edge[edge];
-  int i = s->column[a];
-  add_to_edge(s, edge, i, i == end[0] ? end[1] : end[0], block);
+  int i = s->column[a], j = i == end[0] ? end[1] : end[0];
+  const Condensed *x = condensed_of(s, a), *y = condensed_of(s, s->body[j]);
+  double out[144];
+  if (x && y) rigid_block(&x->q, &y->q, block, out);
+  else if (x) rigid_rows(&x->q, block, out);
+  else if (y) rigid_columns(&y->q, block, out);
+  add_to_edge(s, edge, i, j, x || y ? out : block);
 }
 
 double *system_edge(System *s, int edge, int a, int *stride, bool *rows) {
@@ -416,7 +477,12 @@ void system_add_right(System *s, int body, const Affine *f) {
 /* 0 + v: a negative zero would be another bit than the sum of a cleared right-hand side. */
 void system_put_right(System *s, int body, const Affine *f) {
   double v[12], *right = s->right + s->column_at[s->column[body]];
+  Condensed *condensed = condensed_of(s, body);
   memcpy(v, f, sizeof v);
+  if (condensed) {
+    put_condensed(condensed, v, right);
+    return;
+  }
   for (int c = 0; c < unknowns_of(s->model, body); c++) right[c] = 0 + v[c];
 }
 
@@ -453,6 +519,8 @@ bool system_solve(System *s) {
 }
 
 Affine system_solution(const System *s, int body) {
+  const Condensed *condensed = s->condensed ? condensed_of(s, body) : NULL;
+  if (condensed) return motion_of_parts(&condensed->q, s->right + s->column_at[s->column[body]], condensed->answer);
   double q[12] = {0};
   Run run;
   Affine out;

@@ -7,6 +7,14 @@
 #include "linear/block_cholesky.h"
 #include "model/model.h"
 
+/* A body with the six unknowns of a rigid motion (kernel/condense.h). */
+typedef struct Condensed {
+  Affine q;          /* its pose, about which it moves */
+  double strain[36]; /* factor of its block of strains */
+  double inverse[6]; /* 1 / diagonal of that */
+  double answer[6];  /* its strains under the right-hand side */
+} Condensed;
+
 typedef struct System {
   const Model *model;
   BlockCholesky *solver;
@@ -19,8 +27,10 @@ typedef struct System {
   int column_count, unknown_count;
   int (*edge)[2]; /* coupled columns; sorted by system_analyze */
   int edge_count, edge_capacity;
-  int *edge_first; /* by column: index of its first edge */
-  double *right;   /* right-hand side, then the solution */
+  int *edge_first;      /* by column: index of its first edge */
+  double *right;        /* right-hand side, then the solution */
+  Condensed *condensed; /* by column, valid for those of six unknowns; NULL = there are none */
+  bool *strained;       /* by slot: keeps its twelve unknowns until the step ends */
   /* Couplings of soft bodies and links, which stay while the columns do. */
   int (*kept)[2];
   int *kept_body; /* by column, of the columns that they are for */
@@ -43,6 +53,12 @@ void system_reset(System *system);
 void system_add_body(System *system, int body);
 /* Both for all of them at once. The right-hand sides of free bodies are not valid before system_put_right. */
 void system_set_bodies(System *system, int threads, const int *body, int count);
+/* Condensation of free bodies: gets memory, false if it is out; sets the unknowns of the body in column k, 6 if it is
+ * not strained; then finds where those of all columns are. */
+bool system_begin_condensed(System *system);
+void system_condense_body(System *system, int k, bool strained, const Affine *q);
+void system_end_condensed(System *system);
+bool system_is_condensed(const System *system, int body);
 /* Couples the unknowns of two bodies, or of one. False if memory is out. */
 bool system_couple(System *system, int a, int b);
 /* The same for all pairs of free bodies that couple. */
@@ -64,6 +80,8 @@ int system_column(const System *system, int body);
 void system_clear(System *system); /* sets all values to zero */
 /* Adds a column-major 12 x 12 block, rows of a, columns of b; its transpose is implied. It is symmetric if a = b. */
 void system_add(System *system, int a, int b, const double block[144]);
+/* Adds the own block of a condensed body. */
+void system_add_own(System *system, int body, const double block[144]);
 /* The same for a 3 x 3 block between two vertices. */
 void system_add_nodes(System *system, int a, int b, const double block[9]);
 /* The same for a 12 x 3 block: rows of a body, columns of a vertex. */

@@ -311,6 +311,12 @@
 #define MERGE_ZEROS_FEW 0.25
 /* [block] Zeros let in beyond four columns. test_constant_linear */
 #define MERGE_ZEROS 0.05
+/* [stiffness of a body's strain] Bodies whose contacts are softer in sum have six unknowns in Newton's system; the
+ * steps of others would lack their strains. test_condense */
+#define CONDENSE_BELOW 0.1
+/* [bodies] The least active set with such bodies: a smaller one is factored in little time, and its last iterations
+ * converge as fast as Newton's with all unknowns. test_condense */
+#define CONDENSE_BODIES 600
 /* [first residual] Newton takes no more iterations than with Cholesky. test_constant_linear */
 #define PCG_TOLERANCE 1e-7
 /* [first residual] The same on the GPU, whose solves are inexact: 1e-5 takes twice the iterations of conjugate

@@ -1,6 +1,6 @@
 /* Sparse symmetric positive definite systems by blocks: L L^T of a matrix whose rows and columns come in blocks of up
- * to 12 (12 or 6 for an affine body, 3 for a free node). AMD or METIS orders the graph of blocks; small blocks are joined to
- * larger ones.
+ * to 12 (12 or 6 for an affine body, 3 for a free node). AMD or METIS orders the graph of blocks; small blocks are
+ * joined to larger ones.
  *
  * Use: analyze (cheap if the pattern is unchanged), clear, add blocks, factor, solve. All block data is column-major.
  * Results do not depend on the number of threads. Tested in tests/test_block_cholesky.c against CHOLMOD. */

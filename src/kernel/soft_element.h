@@ -203,7 +203,7 @@ KERNEL void soft_line_term(const SoftElements *s, const SoftElement *e, bool pro
       break;
     default:
       rod_bending_gradient(s->flexure, &s->bend[e->index].rest, e->x, g);
-      rod_bending_hessian(s->flexure, &s->bend[e->index].rest, e->x, h);
+      rod_bending_hessian(s->flexure, &s->bend[e->index].rest, e->x, project, h);
   }
   if (soft_damped(s, e)) soft_add_damping(s, e, project, g, h);
 }

@@ -57,7 +57,7 @@ __global__ void call_soft(const Vec3 *x, const Vec3 *d, double *out) {
   rod_stretch_gradient(1.0, 1.0, d, g);
   rod_stretch_hessian(1.0, 1.0, d, true, out + 8);
   rod_bending_gradient(1.0, &rod, d, g);
-  rod_bending_hessian(1.0, &rod, d, out + 8);
+  rod_bending_hessian(1.0, &rod, d, false, out + 8);
 }
 
 __global__ void call_element(SoftElements soft, const Vec3 *q, double *out) {

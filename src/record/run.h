@@ -3,8 +3,7 @@
  * Writing: run_create makes the file under a temporary name; run_write_... write meta, world and frame 0; run_publish
  * commits, gives the file its name and leaves it open in WAL mode. Then run_record_step writes one step after the
  * other. A process killed at any moment leaves a file with all committed steps, and run_read_checkpoint returns the
- * state to resume from. Reading: run_open, run_read_scene, run_read_frame; a reader may follow a run while it is
- * written.
+ * state to resume from. Reading: run_open, run_list, run_read_frame; a reader may follow a run while it is written.
  *
  * After run_start_writer, run_record_step only copies the step. A thread of the Run writes it, and commits all queued
  * steps in one transaction. Every other function that writes first waits until the thread is idle, so the calls below
@@ -190,7 +189,12 @@ typedef struct RunExclusion {
 /* The changes after the start, in their order, malloc'ed; RunBody has the exclusions of its body's first step. */
 bool run_read_exclusions(Run *run, RunExclusion **list, size_t *count);
 
-/* How many bodies and joints have come and gone so far: a scene that was read is up to date while it stays. */
+/* Up to run_end_read everything that is read is of one moment, also of a run that another process writes. Nested pairs
+ * are allowed. Between them the writer's log cannot shrink. */
+bool run_begin_read(Run *run);
+void run_end_read(Run *run);
+/* How often bodies and joints have come or gone so far, or that was undone. It never falls. A scene that was read is up
+ * to date while it stays. */
 bool run_count_changes(Run *run, int64_t *count);
 /* Value of a key, malloc'ed; NULL if there is none, which is no error. */
 char *run_read_meta(Run *run, const char *key);
@@ -215,8 +219,21 @@ typedef struct RunJoints {
   size_t count;
 } RunJoints;
 
-bool run_read_joints(Run *run, const RunScene *scene, RunJoints *joints); /* none is no error */
+/* scene: of the same moment. None is no error. */
+bool run_read_joints(Run *run, const RunScene *scene, RunJoints *joints);
 void run_joints_destroy(RunJoints *joints);
+/* The frames, with the bodies and joints that they have: all of one moment. Only with these can each of the frames be
+ * read, as a frame has the numbers of the bodies that are there at its step. */
+typedef struct RunListing {
+  int64_t changes; /* see run_count_changes; -1 = scene and joints were not read yet */
+  RunScene scene;
+  RunJoints joints;
+  int64_t *step; /* as run_read_frame_steps gives them */
+  size_t step_count;
+} RunListing;
+/* Lists the frames again; reads scene and joints again if some came or went. After a failure the old ones remain. */
+bool run_list(Run *run, RunListing *listing);
+void run_listing_destroy(RunListing *listing); /* leaves it as one that was not read yet */
 /* The readings of all joints at a step that has a frame: reading[joints->count]; zero for one that is not there. */
 bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, AbdJointReading *reading);
 

@@ -73,6 +73,19 @@ bool run_find_shards(Run *run) {
   return read_ranges(run, run->shards);
 }
 
+/* A run gets shards after its file has appeared, and other ones when it is resumed. */
+bool run_refresh_shards(Run *run) {
+  Shards now = {0};
+  const Shards *s = run->shards;
+  if (!run_has_table(run, "shard")) return !s || run_find_shards(run);
+  bool good = read_ranges(run, &now);
+  bool same = good && s && s->count == now.count;
+  for (int k = 0; same && k < now.count; k++)
+    same = s->range[k].first == now.range[k].first && s->range[k].ranks == now.range[k].ranks;
+  free(now.range);
+  return good && (same || run_find_shards(run));
+}
+
 static int ranks_of(const Run *run, int64_t step) {
   const Shards *s = run->shards;
   int ranks = 0;

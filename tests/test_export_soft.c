@@ -242,7 +242,7 @@ static void frames_for_the_viewer(void **state) {
     fail_msg("%s", data.error.text);
   json_t *top = json_loadb((const char *)meta.data, meta.size, 0, NULL);
   assert_true(json_is_true(json_object_get(json_array_get(json_object_get(top, "meshes"), 0), "soft")));
-  assert_int_equal(bytes.size, view_frame_size(&data.scene));
+  assert_int_equal(bytes.size, view_frame_size(&data.run.scene));
   const float *number = (const float *)(void *)(bytes.data + 16), *vertex = number + 2 * 19,
               *rest = (const float *)(void *)mesh.data;
   body_center(&r.scene, frame.nodes, 0, center);

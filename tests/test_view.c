@@ -90,13 +90,13 @@ static void test_frames_are_the_runs(void **state) {
   Bytes out = {0};
   RunFrame frame;
   RunError error;
-  assert_int_equal(data.step_count, STEPS + 1);
-  assert_int_equal(view_frame_size(&data.scene), FRAME_BYTES);
+  assert_int_equal(data.run.step_count, STEPS + 1);
+  assert_int_equal(view_frame_size(&data.run.scene), FRAME_BYTES);
   if (!view_data_frames(&data, 5, 3, &out)) fail_msg("%s", data.error.text);
   assert_int_equal(out.size, 3 * FRAME_BYTES);
   Run *run = run_open(path, RUN_READ, &error);
   assert_non_null(run);
-  CHECK(run, run_read_frame(run, &data.scene, 6, &frame));
+  CHECK(run, run_read_frame(run, &data.run.scene, 6, &frame));
   double head[2];
   memcpy(head, out.data + FRAME_BYTES, sizeof head);
   assert_true(head[0] == 6 && fabs(head[1] - 0.06) < 1e-12);
@@ -177,7 +177,7 @@ static void test_rewinding_drops_frames(void **state) {
   assert_int_equal(out.size, 2 * FRAME_BYTES);
   bytes_free(&out);
   assert_true(view_data_refresh(&data));
-  assert_int_equal(data.step_count, 5);
+  assert_int_equal(data.run.step_count, 5);
   run_close(run);
   view_data_destroy(&data);
   make_run(state);

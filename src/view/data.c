@@ -31,59 +31,56 @@ static bool close_run(ViewData *data, Run *run, bool good) {
 
 /* ---- Life ---- */
 
-static bool read_steps(ViewData *data, Run *run) {
-  int64_t *step;
-  size_t count;
-  if (!run_read_frame_steps(run, &step, &count)) return false;
-  free(data->step);
-  data->step = step, data->step_count = count;
-  return true;
+typedef struct FileId {
+  dev_t device;
+  ino_t inode;
+} FileId;
+
+static FileId file_id(const char *path) {
+  struct stat file;
+  return stat(path, &file) == 0 ? (FileId){file.st_dev, file.st_ino} : (FileId){0};
 }
 
-static bool read_all(ViewData *data) {
-  struct stat file;
-  Run *run = run_open(data->path, RUN_READ, &data->error);
+static bool same_file(FileId a, FileId b) { return a.device == b.device && a.inode == b.inode; }
+
+/* Opens the run and finds which file it is: another one may get its name at any time. */
+static Run *open_run(ViewData *data, FileId *id) {
+  enum { MOST_TRIES = 100 };
+  Run *run = NULL;
+  bool same = false;
+  for (int k = 0; k < MOST_TRIES && !same; k++) {
+    run_close(run);
+    *id = file_id(data->path);
+    if (!(run = run_open(data->path, RUN_READ, &data->error))) return NULL;
+    same = same_file(*id, file_id(data->path));
+  }
+  return run;
+}
+
+bool view_data_refresh(ViewData *data) {
+  FileId id;
+  Run *run = open_run(data, &id);
   if (!run) return false;
-  RunScene scene = {0};
-  RunJoints joints = {0};
-  int64_t changes = 0;
-  bool good = run_count_changes(run, &changes) && run_read_scene(run, &scene) &&
-              run_read_joints(run, &scene, &joints) && read_steps(data, run);
+  if (same_file(id, (FileId){data->device, data->inode})) return close_run(data, run, run_list(run, &data->run));
+  RunListing other = {.changes = -1};
+  bool good = run_list(run, &other);
   if (good) {
-    data->changes = changes;
-    run_scene_destroy(&data->scene), run_joints_destroy(&data->joints);
-    data->scene = scene, data->joints = joints;
-    if (stat(data->path, &file) == 0) data->device = file.st_dev, data->inode = file.st_ino;
-  } else {
-    run_scene_destroy(&scene), run_joints_destroy(&joints);
+    run_listing_destroy(&data->run);
+    data->run = other, data->device = id.device, data->inode = id.inode;
+    data->generation++;
   }
   return close_run(data, run, good);
 }
 
 bool view_data_open(ViewData *data, const char *path) {
-  *data = (ViewData){.path = strdup(path)};
-  return data->path ? read_all(data) : out_of_memory(data);
+  *data = (ViewData){.path = strdup(path), .run.changes = -1, .generation = -1};
+  return data->path ? view_data_refresh(data) : out_of_memory(data);
 }
 
 void view_data_destroy(ViewData *data) {
-  run_scene_destroy(&data->scene), run_joints_destroy(&data->joints);
-  free(data->step), free(data->path);
+  run_listing_destroy(&data->run);
+  free(data->path);
   *data = (ViewData){0};
-}
-
-bool view_data_refresh(ViewData *data) {
-  struct stat file;
-  if (stat(data->path, &file) == 0 && (file.st_ino != data->inode || file.st_dev != data->device)) {
-    data->generation++;
-    return read_all(data);
-  }
-  int64_t changes = 0;
-  Run *run = run_open(data->path, RUN_READ, &data->error);
-  if (!run) return false;
-  bool same = run_count_changes(run, &changes) && changes == data->changes;
-  if (!close_run(data, run, !same || read_steps(data, run))) return false;
-  if (same) return true;
-  return read_all(data); /* bodies or joints came or went */
 }
 
 /* ---- Meta ---- */
@@ -176,11 +173,11 @@ static void add_text(Run *run, json_t *object, const char *key) {
 static bool write_meta(ViewData *data, Run *run, bool live, Bytes *out) {
   static const char *const key[] = {"scene_name",      "steps",   "every",    "contacts",        "gravity",
                                     "program_version", "created", "settings", "verified_frames", "verified_crossings"};
-  const RunScene *scene = &data->scene;
+  const RunScene *scene = &data->run.scene;
   json_t *o =
       json_pack("{s:i, s:b, s:I, s:f, s:[f, f, f], s:o, s:o, s:o}", "format", 1, "live", live, "changes",
-                (json_int_t)data->changes, "dt", scene->dt, "up", scene->up[0], scene->up[1], scene->up[2], "meshes",
-                meshes_json(scene), "bodies", bodies_json(scene), "joints", joints_json(&data->joints));
+                (json_int_t)data->run.changes, "dt", scene->dt, "up", scene->up[0], scene->up[1], scene->up[2],
+                "meshes", meshes_json(scene), "bodies", bodies_json(scene), "joints", joints_json(&data->run.joints));
   for (size_t k = 0; o && k < sizeof key / sizeof key[0]; k++) add_text(run, o, key[k]);
   char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
   bool good = text && bytes_add_text(out, text);
@@ -222,7 +219,7 @@ static bool add_mesh(const RunMesh *mesh, Bytes *out) {
 }
 
 bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out) {
-  const RunScene *scene = &data->scene;
+  const RunScene *scene = &data->run.scene;
   for (size_t k = first; k < scene->mesh_count && k - first < count; k++)
     if (!add_mesh(&scene->mesh[k], out)) return out_of_memory(data);
   return true;
@@ -232,35 +229,50 @@ bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out) {
 
 typedef bool AddItem(ViewData *data, Run *run, int64_t step, Bytes *out);
 
-/* The run was taken back to its start after its steps were listed, so that item k is no longer there. */
+/* A run that was taken back to its start after its steps were listed may no longer have an item, or other bodies in it.
+ * The next refresh lists what is there. */
 static bool is_gone(ViewData *data, Run *run, size_t k) {
-  int64_t step = data->step[k];
-  return read_steps(data, run) && (k >= data->step_count || data->step[k] != step);
+  RunListing now = {.changes = -1};
+  bool listed = run_list(run, &now), found = false;
+  for (size_t j = 0; j < now.step_count && !found; j++) found = now.step[j] == data->run.step[k];
+  bool gone = listed && (!found || now.changes != data->run.changes);
+  run_listing_destroy(&now);
+  return gone;
 }
 
 static bool add_items(ViewData *data, Run *run, size_t first, size_t count, AddItem *add, Bytes *out) {
-  for (size_t k = first; k < data->step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
+  for (size_t k = first; k < data->run.step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
     size_t size = out->size;
-    if (add(data, run, data->step[k], out)) continue;
+    if (add(data, run, data->run.step[k], out)) continue;
     out->size = size;
     return is_gone(data, run, k);
   }
   return true;
 }
 
+static bool add_items_at_once(ViewData *data, Run *run, size_t first, size_t count, AddItem *add, Bytes *out) {
+  if (!run_begin_read(run)) return false;
+  bool good = add_items(data, run, first, count, add, out);
+  run_end_read(run);
+  return good;
+}
+
 /* Fewer items than requested if the run has no more, or if they would be too many bytes. */
 static bool write_items(ViewData *data, size_t first, size_t count, AddItem *add, Bytes *out) {
-  Run *run = run_open(data->path, RUN_READ, &data->error);
-  return run && close_run(data, run, add_items(data, run, first, count, add, out));
+  FileId id;
+  Run *run = open_run(data, &id);
+  if (!run) return false;
+  bool replaced = !same_file(id, (FileId){data->device, data->inode});
+  return close_run(data, run, replaced || add_items_at_once(data, run, first, count, add, out));
 }
 
 /* ---- Frames ---- */
 
 bool view_data_steps(ViewData *data, size_t first, Bytes *out) {
-  size_t count = first < data->step_count ? data->step_count - first : 0;
+  size_t count = first < data->run.step_count ? data->run.step_count - first : 0;
   double *at = bytes_extend(out, count * sizeof *at);
   if (!at) return out_of_memory(data);
-  for (size_t k = 0; k < count; k++) at[k] = (double)data->step[first + k];
+  for (size_t k = 0; k < count; k++) at[k] = (double)data->run.step[first + k];
   return true;
 }
 
@@ -334,8 +346,8 @@ static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) 
 
 static bool add_frame_of(ViewData *data, Run *run, int64_t step, Bytes *out) {
   RunFrame frame;
-  if (!run_read_frame(run, &data->scene, step, &frame)) return false;
-  bool good = add_frame(&data->scene, &frame, out);
+  if (!run_read_frame(run, &data->run.scene, step, &frame)) return false;
+  bool good = add_frame(&data->run.scene, &frame, out);
   run_frame_destroy(&frame);
   return good || out_of_memory(data);
 }
@@ -393,16 +405,16 @@ static bool add_readings(const AbdJointReading *reading, size_t count, Bytes *ou
 }
 
 static bool add_readings_of(ViewData *data, Run *run, int64_t step, Bytes *out) {
-  AbdJointReading *reading = malloc(data->joints.count * sizeof *reading);
+  AbdJointReading *reading = malloc(data->run.joints.count * sizeof *reading);
   if (!reading) return out_of_memory(data);
-  bool read = run_read_joint_readings(run, &data->joints, step, reading);
-  bool good = read && (add_readings(reading, data->joints.count, out) || out_of_memory(data));
+  bool read = run_read_joint_readings(run, &data->run.joints, step, reading);
+  bool good = read && (add_readings(reading, data->run.joints.count, out) || out_of_memory(data));
   free(reading);
   return good;
 }
 
 bool view_data_joints(ViewData *data, size_t first, size_t count, Bytes *out) {
-  return !data->joints.count || write_items(data, first, count, add_readings_of, out);
+  return !data->run.joints.count || write_items(data, first, count, add_readings_of, out);
 }
 
 /* ---- Reports ---- */

@@ -13,14 +13,10 @@
 
 typedef struct ViewData {
   char *path;
-  RunScene scene; /* read once */
-  RunJoints joints;
-  int64_t *step; /* of the frames, ascending */
-  size_t step_count;
-  dev_t device; /* of the file from which the scene was read */
+  RunListing run; /* of the last refresh */
+  dev_t device;   /* of the file that was listed */
   ino_t inode;
   int64_t generation; /* how often the file was replaced */
-  int64_t changes;    /* of the scene that was read, see run_count_changes */
   RunError error;
 } ViewData;
 
@@ -37,7 +33,8 @@ bool view_data_meta(ViewData *data, bool live, Bytes *out);
 bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out);
 /* f64 step of every frame from first on. */
 bool view_data_steps(ViewData *data, size_t first, Bytes *out);
-/* The next three write fewer than count frames if the run has no more, or if it was rewound after the last refresh. */
+/* The next three write fewer than count frames if the run has no more, or if it was rewound or replaced after the last
+ * refresh. */
 /* For each frame: f64 step, time; f32 pose[12], velocity[6], strain for every body, each kind together, then the
  * vertices of soft bodies relative to their poses, then the stress at each of them. All are 0 for a body that is not
  * in the frame. */

@@ -23,6 +23,13 @@ static bool fail_memory(ViewData *data) {
   return false;
 }
 
+static bool fail_gone(ViewData *data) {
+  data->error.kind = RUN_BAD_FILE;
+  snprintf(data->error.text, sizeof data->error.text, "%s: the run was rewound or replaced during the export",
+           data->path);
+  return false;
+}
+
 /* ---- Packing ---- */
 
 /* Round to nearest; an infinity stays one. */
@@ -148,11 +155,11 @@ static bool write_page(FILE *file, ViewData *data, bool (*sections)(FILE *, View
 
 /* Answers end at a size limit; this repeats them until all data is there. */
 static bool all_frames(ViewData *data, Bytes *out) {
-  size_t stride = view_frame_size(&data->scene);
-  for (size_t first = 0; first < data->step_count;) {
+  size_t stride = view_frame_size(&data->run.scene);
+  for (size_t first = 0; first < data->run.step_count;) {
     Bytes some = {0};
-    bool good = view_data_frames(data, first, data->step_count, &some) && some.size >= stride &&
-                (bytes_add(out, some.data, some.size) || fail_memory(data));
+    bool good = view_data_frames(data, first, data->run.step_count, &some) &&
+                (some.size >= stride || fail_gone(data)) && (bytes_add(out, some.data, some.size) || fail_memory(data));
     first += some.size / stride;
     bytes_free(&some);
     if (!good) return false;
@@ -161,7 +168,7 @@ static bool all_frames(ViewData *data, Bytes *out) {
 }
 
 static bool all_records(ViewData *data, bool (*read)(ViewData *, size_t, size_t, Bytes *), Bytes *out) {
-  for (size_t k = 0; k < data->step_count; k++) {
+  for (size_t k = 0; k < data->run.step_count; k++) {
     Bytes some = {0};
     bool good = read(data, k, 1, &some) && (bytes_add(out, some.data, some.size) || fail_memory(data));
     bytes_free(&some);
@@ -176,16 +183,16 @@ static bool write_meta(FILE *file, ViewData *data) {
   meta.size--; /* the closing brace follows after one more member */
   fputs("<script type=\"application/json\" id=\"abd-meta\">", file);
   write_json(file, &meta);
-  fprintf(file, ",\"frames\":%zu}</script>\n", data->step_count);
+  fprintf(file, ",\"frames\":%zu}</script>\n", data->run.step_count);
   bytes_free(&meta);
   return true;
 }
 
 static bool write_sections(FILE *file, ViewData *data) {
   Bytes steps = {0}, meshes = {0}, frames = {0}, contacts = {0}, joints = {0}, reports = {0};
-  size_t stride = view_frame_size(&data->scene);
+  size_t stride = view_frame_size(&data->run.scene);
   bool good = write_meta(file, data) && view_data_steps(data, 0, &steps) &&
-              view_data_meshes(data, 0, data->scene.mesh_count, &meshes) && all_frames(data, &frames) &&
+              view_data_meshes(data, 0, data->run.scene.mesh_count, &meshes) && all_frames(data, &frames) &&
               all_records(data, view_data_contacts, &contacts) && all_records(data, view_data_joints, &joints) &&
               view_data_reports(data, -1, 10000000, &reports);
   if (good) {
@@ -206,11 +213,11 @@ static bool write_sections(FILE *file, ViewData *data) {
 static bool choose_steps(ViewData *data, const ExportSeries *series) {
   int64_t *step = malloc((series->step_count + 1) * sizeof *step);
   if (!step) return fail_memory(data);
-  size_t every = 1 + series->step_count * view_frame_size(&data->scene) / VIEW_HTML_BYTES;
-  free(data->step);
-  data->step = step, data->step_count = 0;
+  size_t every = 1 + series->step_count * view_frame_size(&data->run.scene) / VIEW_HTML_BYTES;
+  free(data->run.step);
+  data->run.step = step, data->run.step_count = 0;
   for (size_t k = 0; k < series->step_count; k++)
-    if (k % every == 0 || k + 1 == series->step_count) step[data->step_count++] = series->step[k];
+    if (k % every == 0 || k + 1 == series->step_count) step[data->run.step_count++] = series->step[k];
   return true;
 }
 

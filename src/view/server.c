@@ -143,9 +143,9 @@ static bool write_status(ViewServer *server, Bytes *out) {
   if (server->control.status) server->control.status(server->control.user, more, sizeof more);
   snprintf(text, sizeof text,
            "{\"generation\": %lld, \"changes\": %lld, \"frames\": %zu, \"last_step\": %lld, \"writing\": %s%s%s}",
-           (long long)data->generation, (long long)data->changes, data->step_count,
-           data->step_count ? (long long)data->step[data->step_count - 1] : -1LL, is_written(data) ? "true" : "false",
-           more[0] ? ", " : "", more);
+           (long long)data->generation, (long long)data->run.changes, data->run.step_count,
+           data->run.step_count ? (long long)data->run.step[data->run.step_count - 1] : -1LL,
+           is_written(data) ? "true" : "false", more[0] ? ", " : "", more);
   return bytes_add_text(out, text);
 }
 

@@ -95,6 +95,10 @@ ABD_API AbdStatus abd_run_merge(const char *path, const char *out, int64_t *end,
 
 /* ---- Reading ---------------------------------------------------------------------------------------------------- */
 
+/* Bodies may come and go while the run is written. So frames are listed together with their bodies, by abd_run_view or
+ * by the first call that needs them. Frames that were listed can be read, verified and exported until the run is
+ * rewound. A later one can be read before it is listed only if no body or joint came or went since; else reading it is
+ * ABD_ERROR_STATE. */
 ABD_API AbdRun *abd_run_open(const char *path, AbdError *error);
 /* Text of a key of the table `meta`, such as "scene" or "created"; NULL if there is none. */
 ABD_API const char *abd_run_meta(AbdRun *run, const char *key);
@@ -105,7 +109,10 @@ typedef struct AbdRunView {
   const int64_t *frame;          /* steps that have a frame, ascending */
   size_t frame_count;            /* more with each call while the run is written */
   double dt, up[3];
+  int64_t changes; /* how often bodies and joints came or went */
 } AbdRunView;
+/* Lists the frames again. If changes is another number than before, what abd_run_body, abd_run_mesh and abd_run_joint
+ * gave is no longer valid. */
 ABD_API AbdStatus abd_run_view(AbdRun *run, AbdRunView *view);
 
 typedef struct AbdRunBody {

@@ -287,6 +287,7 @@ class Run(Sequence[Frame]):
         self._lock = threading.RLock()
         self._bodies: list[dict[str, Any]] | None = None
         self._meshes: dict[int, RunMesh] = {}
+        self._changes = -1
         error = new_error()
         c = lib.abd_run_open(os.fsencode(self.path), error)
         self._c: Any = None
@@ -322,13 +323,15 @@ class Run(Sequence[Frame]):
             raise failure(status, text(lib.abd_run_error(self._c)))
 
     def refresh(self) -> None:
-        """Looks for frames that were written since."""
+        """Looks for frames that were written since, and for bodies and joints that came or went."""
         with self._lock:
             view = ffi.new("AbdRunView *")
             self._do(lib.abd_run_view, view)
             data = ffi.buffer(view.frame, 8 * view.frame_count) if view.frame_count else b""
             self._steps = np.frombuffer(data, "i8").copy()
             self._counts = {key: getattr(view, f"{key}_count") for key in ("body", "mesh", "joint", "node", "rate")}
+            if view.changes != self._changes:
+                self._bodies, self._meshes, self._changes = None, {}, view.changes
             self.dt = view.dt
             self.up = np.array(list(view.up))
 
@@ -410,7 +413,7 @@ class Run(Sequence[Frame]):
     @property
     def bodies(self) -> list[dict[str, Any]]:
         """name, mesh, motion, mass, colour, ... of every body; its number in the list is id - 1."""
-        if self._bodies is None or len(self._bodies) != self.body_count:
+        if self._bodies is None:
             self._bodies = self._list(self.body_count, lib.abd_run_body, "AbdRunBody")
         return self._bodies
 

@@ -120,7 +120,11 @@ static AbdStatus no_frames(const Job *job) {
 static AbdStatus choose(Job *job, bool many) {
   const AbdExportDef *def = job->def;
   size_t kept = 0, inside = 0, every = def->every > 1 ? (size_t)def->every : 1;
-  if (!run_read_frame_steps(job->run->run, &job->step, &job->count)) return failed_run(job);
+  const RunListing *list = &job->run->list;
+  job->step = malloc((list->step_count + 1) * sizeof *job->step);
+  if (!job->step) return fail_with(job->error, ABD_ERROR_MEMORY, "out of memory");
+  job->count = list->step_count;
+  if (job->count) memcpy(job->step, list->step, job->count * sizeof *job->step);
   if (!job->count) return fail_with(job->error, ABD_ERROR_ARGUMENT, "the run holds no frame");
   for (size_t k = 0; k < job->count; k++) {
     int64_t step = job->step[k];
@@ -133,7 +137,7 @@ static AbdStatus choose(Job *job, bool many) {
   }
   if (!kept) return def->frame >= 0 ? no_such_frame(job) : no_frames(job);
   job->count = kept;
-  double dt = job->run->scene.dt > 0 ? job->run->scene.dt : 0.01;
+  double dt = job->run->list.scene.dt > 0 ? job->run->list.scene.dt : 0.01;
   job->seconds = kept > 1 ? dt * (double)(job->step[kept - 1] - job->step[0]) / (double)(kept - 1) : dt;
   return ABD_OK;
 }
@@ -209,7 +213,7 @@ static PictureView view_of(const AbdExportDef *def) {
 
 /* The bodies of the def; *chosen is NULL if it has none. */
 static AbdStatus choose_bodies(const Job *job, bool **chosen) {
-  const RunScene *scene = &job->run->scene;
+  const RunScene *scene = &job->run->list.scene;
   *chosen = NULL;
   if (!job->def->body_count) return ABD_OK;
   *chosen = calloc(scene->body_count + 1, sizeof **chosen);
@@ -235,10 +239,10 @@ static AbdStatus aim(Job *job) {
   size_t count = job->count < MOST_LOOKS ? job->count : MOST_LOOKS;
   for (size_t k = 0; k < count && status == ABD_OK; k++) {
     size_t at = count == 1 ? 0 : k * (job->count - 1) / (count - 1);
-    if (!run_read_frame(job->run->run, &job->run->scene, job->step[at], &frame[k])) status = failed_run(job);
+    if (!run_read_frame(job->run->run, &job->run->list.scene, job->step[at], &frame[k])) status = failed_run(job);
     nodes[k] = frame[k].nodes;
   }
-  if (status == ABD_OK && !picture_frame(&job->view, &job->run->scene, nodes, count, chosen))
+  if (status == ABD_OK && !picture_frame(&job->view, &job->run->list.scene, nodes, count, chosen))
     status = failed(job, "out of memory");
   for (size_t k = 0; k < count; k++) run_frame_destroy(&frame[k]);
   free(chosen);
@@ -248,7 +252,7 @@ static AbdStatus aim(Job *job) {
 static AbdStatus draw_frame(Job *job, const RunFrame *frame, const char *path) {
   Picture picture = {0};
   char text[640];
-  if (!job->model) job->model = picture_model_create(&job->run->scene);
+  if (!job->model) job->model = picture_model_create(&job->run->list.scene);
   if (!job->model || !picture_draw(&picture, &job->view, job->model, frame->nodes))
     return failed(job, "out of memory for the picture");
   bool good = picture_save(&picture, path, text, sizeof text);
@@ -272,11 +276,11 @@ static AbdStatus write_contacts(const Job *job, int64_t step) {
 static AbdStatus write_frame(Job *job, const Format *f, int64_t step) {
   RunFrame frame;
   ExportError why;
-  if (!run_read_frame(job->run->run, &job->run->scene, step, &frame)) return failed_run(job);
+  if (!run_read_frame(job->run->run, &job->run->list.scene, step, &frame)) return failed_run(job);
   char *path = frame_path(job, "", step);
   AbdStatus status = path ? ABD_OK : failed(job, "out of memory");
   if (path && f->kind == ABD_EXPORT_PICTURE) status = draw_frame(job, &frame, path);
-  else if (path && !f->frame(&job->run->scene, &frame, path, &why)) status = failed(job, why.text);
+  else if (path && !f->frame(&job->run->list.scene, &frame, path, &why)) status = failed(job, why.text);
   if (status == ABD_OK && f->frame == export_vtk) status = write_contacts(job, step);
   run_frame_destroy(&frame);
   free(path);
@@ -300,8 +304,8 @@ static AbdStatus write_series(Job *job, const Format *f) {
   AbdStatus status = film ? aim(job) : ABD_OK;
   if (film && status == ABD_OK) status = pace_film(job);
   if (status != ABD_OK) return status;
-  ExportSeries series = {job->run->run, &job->run->scene, job->step,          job->count,
-                         job->seconds,  job->def->speed,  job->def->progress, job->def->user};
+  ExportSeries series = {job->run->run, &job->run->list.scene, job->step,          job->count,
+                         job->seconds,  job->def->speed,       job->def->progress, job->def->user};
   bool good = film ? export_film(&series, &job->view, job->fps, job->path, &why) : f->series(&series, job->path, &why);
   return good ? ABD_OK : failed(job, why.text);
 }
@@ -337,7 +341,7 @@ static bool has_soft(const RunScene *scene) {
 
 static AbdStatus write_table(const Job *job) {
   ExportError why;
-  const RunScene *scene = &job->run->scene;
+  const RunScene *scene = &job->run->list.scene;
   Run *run = job->run->run;
   int table = TABLE_POSES;
   while (job->def->table && table_name[table] && strcmp(job->def->table, table_name[table])) table++;
@@ -391,7 +395,7 @@ AbdStatus abd_export(AbdRun *run, const char *path, const AbdExportDef *def, Abd
   const Format *f = find_format(path);
   Job job = {.run = run, .def = def ? def : &standard, .path = path, .ending = strrchr(path, '.'), .error = error};
   AbdStatus status = check(&job, f);
-  if (status == ABD_OK && !run_know_scene(run)) status = failed_run(&job);
+  if (status == ABD_OK && !run_know_list(run)) status = failed_run(&job);
   if (status == ABD_OK) status = choose(&job, f->kind >= ABD_EXPORT_SERIES || numbered(&job));
   if (status == ABD_OK) {
     if (f->kind == ABD_EXPORT_TABLE) status = write_table(&job);

@@ -38,10 +38,8 @@ struct AbdRun {
   int64_t settled, waiting; /* all ranks have written the frames up to this step; step of the newer state if it waits
                                for that, -1 if none does */
   /* reading */
-  bool scene_read;
-  RunScene scene;
-  RunJoints joints;
-  int64_t *frame_step;
+  bool listed;
+  RunListing list; /* of the last abd_run_view, or of the first call that needed it */
   RunFrame frame;
   AbdContact *contact;
   AbdJointReading *reading;
@@ -71,8 +69,8 @@ AbdStatus run_record_divided(AbdRun *run, const AbdWorld *world, RunStep *step);
 AbdStatus run_drain_divided(AbdRun *run, bool *all);
 /* Is a state to resume from due? */
 bool run_checkpoint_is_due(const AbdRun *run);
-/* run_read.c: reads meshes, bodies and joints once. */
-bool run_know_scene(AbdRun *run);
+/* run_read.c: lists frames and reads meshes, bodies and joints if that was not done yet. */
+bool run_know_list(AbdRun *run);
 void run_forget(AbdRun *run); /* frees what reading allocated */
 
 #endif

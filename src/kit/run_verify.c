@@ -169,11 +169,10 @@ static AbdStatus check_frame(Check *c, int64_t step) {
 
 AbdStatus abd_run_verify(AbdRun *run, int64_t step, AbdRunCrossing *visit,
                          void (*progress)(void *user, size_t done, size_t total), void *user, AbdRunVerdict *verdict) {
-  AbdRunView view;
+  AbdStatus status = ABD_OK;
   *verdict = (AbdRunVerdict){0};
-  AbdStatus status = abd_run_view(run, &view);
-  if (status != ABD_OK) return status;
-  AbdWorld *world = build_world(&run->scene, &run->error);
+  if (!run_know_list(run)) return run->error.status;
+  AbdWorld *world = build_world(&run->list.scene, &run->error);
   if (!world) return run->error.status;
   RunExclusion *exclusion;
   size_t exclusions;
@@ -185,12 +184,13 @@ AbdStatus abd_run_verify(AbdRun *run, int64_t step, AbdRunCrossing *visit,
                  .visit = visit,
                  .user = user,
                  .verdict = verdict};
-  verdict->pairs = count_pairs(world, &run->scene);
+  verdict->pairs = count_pairs(world, &run->list.scene);
   if (status == ABD_OK && verdict->pairs < 0) status = fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory");
   if (status == ABD_OK && step >= 0) status = check_frame(&check, step);
-  for (size_t k = 0; step < 0 && k < view.frame_count && status == ABD_OK; k++) {
-    status = check_frame(&check, view.frame[k]);
-    if (progress) progress(user, k + 1, view.frame_count);
+  const RunListing *list = &run->list;
+  for (size_t k = 0; step < 0 && k < list->step_count && status == ABD_OK; k++) {
+    status = check_frame(&check, list->step[k]);
+    if (progress) progress(user, k + 1, list->step_count);
   }
   free(exclusion);
   abd_world_destroy(world);

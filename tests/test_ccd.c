@@ -15,12 +15,12 @@
 typedef struct Path {
   int first;
   Vec3 x[4], dx[4];
-  double separation, range, t_max;
+  double separation, range, rounding, t_max;
 } Path;
 
 static double answer(const Path *p) {
-  return p->first == 1 ? ccd_point_triangle(p->x, p->dx, p->separation, p->range, p->t_max)
-                       : ccd_edge_edge(p->x, p->dx, p->separation, p->range, p->t_max);
+  return p->first == 1 ? ccd_point_triangle(p->x, p->dx, p->separation, p->range, p->rounding, p->t_max)
+                       : ccd_edge_edge(p->x, p->dx, p->separation, p->range, p->rounding, p->t_max);
 }
 
 /* The distance at time t, by the route the caller takes: positions first, in world coordinates. */
@@ -104,6 +104,7 @@ static Path draw_path(Draw *d) {
   draw_motion(d, &p, draw_int(d, 6));
   p.separation = draw_int(d, 2) ? 0 : draw_decades(d, -6, -2);
   p.range = draw_decades(d, -5, -1);
+  p.rounding = 0;
   p.t_max = draw_int(d, 4) ? 1 : draw(d, 0, 1);
   return p;
 }
@@ -147,7 +148,7 @@ static void test_graze(void **state) {
     double range = 1e-3, margin = draw_decades(&d, -9, -2), sign = i % 2 ? 1 : -1;
     double height = 0.1 * range * (1 + sign * margin);
     /* over the apex, which is the nearest point: the distance dips to height */
-    Path p = {1, {{-1, 1, height}, {-0.5, 0, -1}, {0.5, 0, -1}, {0, 1, 0}}, {{2, 0, 0}, {0, 0, 0}}, 0, range, 1};
+    Path p = {1, {{-1, 1, height}, {-0.5, 0, -1}, {0.5, 0, -1}, {0, 1, 0}}, {{2, 0, 0}, {0, 0, 0}}, 0, range, 0, 1};
     Mat3 r = draw_rotation(&d);
     for (int k = 0; k < 4; k++) {
       p.x[k] = mat3_mul_vec(r, p.x[k]);
@@ -163,7 +164,7 @@ static void test_graze(void **state) {
 
 static void test_plain(void **state) {
   (void)state;
-  Path p = {1, {{0.2, 0.2, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, {{0, 0, -2}, {0, 0, 0}}, 0, 0.01, 1};
+  Path p = {1, {{0.2, 0.2, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, {{0, 0, -2}, {0, 0, 0}}, 0, 0.01, 0, 1};
   double t = answer(&p);
   assert_true(t <= (1 - 0.0009) / 2 && t >= (1 - 0.001) / 2 - 1e-12); /* stops between 0.09 and 0.1 of the range */
   p.dx[0] = vec3(0, 0, 2);
@@ -178,8 +179,29 @@ static void test_plain(void **state) {
   assert_true(answer(&p) == 0); /* already touching */
 }
 
+/* Two parts fly at each other from a gap of some roundings. What is left is twice the rounding, or half of the gap if
+ * that is less, and not a tenth. They may part from any gap. */
+static void rounding_is_left(void **state) {
+  (void)state;
+  Draw d = {33};
+  double least = INFINITY;
+  for (int i = 0; i < 20000; i++) {
+    Path p = {.first = 1 + draw_int(&d, 2), .range = 1, .rounding = 1e-12, .t_max = 1};
+    double gap = p.rounding * draw_decades(&d, 0, 3), sign = draw_int(&d, 4) ? -1 : 1;
+    for (int k = 0; k < 4; k++) p.x[k] = vec3(draw(&d, -1, 1), draw(&d, -1, 1), k < p.first ? gap : 0);
+    for (int k = 0; k < p.first; k++) p.dx[k] = vec3(0, 0, sign * draw_decades(&d, -9, 0));
+    double d0 = distance_at(&p, 0), t = answer(&p), left = distance_at(&p, t), error = 0.02 * p.rounding;
+    if (sign > 0) assert_true(t == p.t_max);
+    double keep = fmax(0.09 * d0, 0.9 * fmin(2 * p.rounding, 0.5 * d0));
+    if (t < p.t_max) least = fmin(least, left / keep);
+    if (sign < 0 && !(left > keep - error)) complain("nearer than rounding", &p, t, left, keep);
+  }
+  print_message("%.3g of what has to be left\n", least);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain), cmocka_unit_test(test_graze),
-                                     cmocka_unit_test(test_dense), cmocka_unit_test(test_million)};
+                                     cmocka_unit_test(rounding_is_left), cmocka_unit_test(test_dense),
+                                     cmocka_unit_test(test_million)};
   return cmocka_run_group_tests_name("ccd", tests, NULL, NULL);
 }

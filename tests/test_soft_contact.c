@@ -165,8 +165,8 @@ static double exact_bound(const Way *w, int kind, int i, int j) {
     dx[k] = s ? s->dx[v[k]] : affine_point(&w->d[side[k]], own);
   }
   const ContactScene *s = &w->scene;
-  return kind == STENCIL_EDGE_EDGE ? ccd_edge_edge(x, dx, s->separation, s->range, 1)
-                                   : ccd_point_triangle(x, dx, s->separation, s->range, 1);
+  return kind == STENCIL_EDGE_EDGE ? ccd_edge_edge(x, dx, s->separation, s->range, 0, 1)
+                                   : ccd_point_triangle(x, dx, s->separation, s->range, 0, 1);
 }
 
 /* Every stencil within reach at t is listed once and makes a contact; returns how many. */

@@ -41,7 +41,8 @@ static PairSweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[
                            .half_space = b.mesh->half_space,
                            .separation = separation,
                            .range = scene->range,
-                           .floor = sweep_floor(separation, scene->range)}};
+                           .floor = sweep_floor(separation, scene->range),
+                           .rounding = pair_rounding(pair, scene, &q[0])}};
 }
 
 /* Measures the motion since the list was made and since the last full evaluation. */

@@ -65,7 +65,7 @@ double pair_approach(const Pair *p, const ContactScene *scene, Nodes q, Nodes ta
   if (p->contact.count == 0) {
     Box a = swept_box(m, p->a, &q.body[p->a], &target.body[p->a]);
     Box b = swept_box(m, p->b, &q.body[p->b], &target.body[p->b]);
-    return box_overlap(a, b) ? p->motion : 0;
+    return box_overlap(a, b) ? p->approach : 0;
   }
   double closest = 0;
   const Contact *contact = pair_contacts(p, scene);
@@ -93,9 +93,9 @@ void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affin
   const Mesh *mesh = &m->mesh[m->body[p->a].mesh];
   Affine now = affine_relative(&q[p->a], &q[p->b]), then = affine_relative(&target[p->a], &target[p->b]);
   double limit = least(LIST_RADIUS * mesh->radius, LIST_EDGES * edge_length(mesh));
-  p->motion = APPROACH_MOTION * pair_displacement(mesh, &now, &then);
+  p->approach = APPROACH_MOTION * pair_displacement(mesh, &now, &then);
   limit = most(limit, LIST_RANGES * scene->range);
-  p->margin = LIST_SPARE * scene->range + least(p->motion, limit);
+  p->margin = LIST_SPARE * scene->range + least(p->approach, limit);
   p->mu = m->has_friction ? model_friction(m, p->a, p->b) : 0;
   bool turns = m->has_friction && !p->soft;
   p->rolling = turns ? m->body[p->a].rolling + m->body[p->b].rolling : 0;
@@ -128,6 +128,7 @@ void pair_set_stiffness(Pair *p, const ContactScene *scene, double h2, const Sta
   p->stiffening = law_relaxed(memory ? memory->stiffening.factor : 1, p->min_gap / scene->range);
   p->stiffness = m->def.contact.stiffness * p->stiffening * law_stiffness(m, h2, pair_mass(m, p), p->approach);
   p->energy = p->barrier *= p->stiffness;
+  p->gap = p->min_gap;
 }
 
 /* Would a contact of this stiffness be tight under a force? */

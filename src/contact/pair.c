@@ -2,7 +2,10 @@
  * tests/test_bound.c. */
 #include "contact/cache.h"
 
+#include <float.h>
 #include <string.h>
+
+#include "kernel/constant.h"
 
 void pair_order(const Model *model, int *a, int *b) {
   const Mesh *x = &model->mesh[model->body[*a].mesh], *y = &model->mesh[model->body[*b].mesh];
@@ -35,6 +38,12 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
 }
 
 double pair_spread(const Mesh *a, const Affine *d) { return farthest_corner(a, d, vec3(0, 0, 0)); }
+
+/* Points in contact are no farther from the world's origin than a reaches. */
+double pair_rounding(const Pair *pair, const ContactScene *scene, const Affine *qa) {
+  Side a = scene_side(scene, pair->a);
+  return GAP_ROUNDING * DBL_EPSILON * (max_component(vec3_abs(qa->n[0])) + side_radius(&a));
+}
 
 /* As memcmp, without a call and branches: the poses are the same as a rule. */
 static bool same_bits(const Affine *x, const Affine *y) {

@@ -55,6 +55,7 @@ typedef struct Pair {
   double noise;                /* rounding error of energy_trial */
   double min_gap;              /* [m] smallest distance less the separation */
   double min_distance;         /* [m] of the same stencil */
+  double gap;                  /* [m] min_gap at the accepted poses */
   double bound;                /* largest safe step */
   double rolling;              /* [m] coefficient of friction against rolling */
 
@@ -64,8 +65,8 @@ typedef struct Pair {
   double stiffening;        /* factor of the stiffness that the load of earlier steps required, >= 1 */
   Range moments;            /* Moments, at most one; none if both sides are soft */
   Range spring;             /* Spring; none if both sides are stiff */
-  double motion;            /* [m] of a relative to b, expected in this step */
-  double approach;          /* [m] of their surfaces towards each other, expected in this step */
+  double approach;          /* [m] of their surfaces towards each other, expected in this step; from pair_begin to
+                               pair_approach the motion of a relative to b */
   double margin;            /* [m] that a new list covers beyond the range */
   int nearest_a, nearest_b; /* primitives of the stencil of the smallest gap */
   PairCounts counts;
@@ -133,6 +134,8 @@ void pair_drop_cache(Pair *pair, PairStore *store);
  * soft body it is at most the separation plus half of their distance at rest: stencil_separation <= pair_separation. */
 double pair_separation(const Pair *pair, const ContactScene *scene);
 double stencil_separation(const Pair *pair, const ContactScene *scene, int kind, int prim_a, int prim_b);
+/* [m] What the rounding of coordinates may add to a distance or take off it, at a's pose. */
+double pair_rounding(const Pair *pair, const ContactScene *scene, const Affine *qa);
 /* The stiff side of a pair with a soft side if it moves, else -1. */
 int pair_stiff_side(const Pair *pair, const Model *model);
 /* The vertices of a contact's primitives in the two meshes. Unused entries repeat the primitive's first vertex. */

@@ -15,6 +15,7 @@ typedef struct Sweep {
   bool half_space;     /* b is one */
   double separation, range;
   double floor;      /* CCD stops no stencil above this distance */
+  double rounding;   /* of a distance, see pair_rounding */
   double rate, turn; /* max |W| and |G| */
   double sigma;      /* least stretch of b */
   double rel, moved; /* motion since the list was made; upper bound of the motion since the last full evaluation */
@@ -108,8 +109,8 @@ KERNEL_ONCE double sweep_stencil(const Sweep *s, int kind, int prim_a, int prim_
     x[k] = affine_point(&s->q[side[k]], m->x[v[k]]);
     dx[k] = shape_motion(m, &s->d[side[k]], v[k]);
   }
-  return edges ? ccd_edge_edge(x, dx, separation, s->range, t_max)
-               : ccd_point_triangle(x, dx, separation, s->range, t_max);
+  return edges ? ccd_edge_edge(x, dx, separation, s->range, s->rounding, t_max)
+               : ccd_point_triangle(x, dx, separation, s->range, s->rounding, t_max);
 }
 
 /* Is a candidate safe for a step of t without CCD? sweep_end must have been called. */

@@ -97,6 +97,12 @@ static void pair_chunk(void *context, int c) {
   }
 }
 
+/* A gap of a few roundings may be a crossing of as many. Poses at which a pair comes nearer than that have no energy;
+ * those of a scene that starts so may part. */
+static bool meets_within_rounding(const Cpu *cpu, const Pair *p) {
+  return p->min_gap < p->gap && p->min_gap <= pair_rounding(p, &cpu->scene, &cpu->work.trial.body[p->a]);
+}
+
 /* What pair k adds to its chunk, unless it is far; item: -1 if no side of it is in the active set, or another process
  * counts it. */
 static void note_pair(void *context, int k) {
@@ -104,7 +110,8 @@ static void note_pair(void *context, int k) {
   if (cpu->pair_far[k]) return;
   const Pair *p = pairs_at(&cpu->pairs, k);
   cpu->pair_cost[k] = pair_cost(p);
-  cpu->pair_part[k] = (Partial){.sum = {p->energy_trial - p->energy, p->noise},
+  double change = meets_within_rounding(cpu, p) ? INFINITY : p->energy_trial - p->energy;
+  cpu->pair_part[k] = (Partial){.sum = {change, p->noise},
                                 .extreme = p->min_gap,
                                 .item = pair_selected(cpu, k) && counts_pair(cpu, k) ? k : -1,
                                 .any = p->contact.count > 0};
@@ -248,6 +255,7 @@ static void accept_body(Cpu *cpu, int i) {
 static void accept_pair(Cpu *cpu, int k, Pair *p) {
   const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
   p->energy = p->energy_trial;
+  p->gap = p->min_gap;
   if (!cpu->accelerator) pair_friction_advance(p, &cpu->scene, g->fraction * g->length);
 }
 

@@ -8,7 +8,9 @@
  *   - along any fixed direction n the gap between two convex hulls is at least the least vertex-vertex gap, and each of
  *     those is linear in t: with n the current closest direction, sliding and separating pairs need one evaluation;
  *   - for turning parts, the same with a normal that turns with them (used after a few probes, because it costs more).
- * Positions are always computed as x + t dx, so errors do not accumulate. Tested in tests/test_ccd.c. */
+ * Positions are always computed as x + t dx, so errors do not accumulate. A tenth of a tenth and so on would end at
+ * rounding, where a part may be found on either side of the other. So both levels keep twice `rounding`, or half of the
+ * gap if that is less. Tested in tests/test_ccd.c. */
 #ifndef ABD_KERNEL_CCD_H
 #define ABD_KERNEL_CCD_H
 
@@ -91,12 +93,15 @@ KERNEL double ccd_relative(int first, const Vec3 dx[4], Vec3 rel[4]) {
   return sqrt(fast[0]) + sqrt(fast[1]);
 }
 
-KERNEL double ccd_stencil(int first, const Vec3 x[4], const Vec3 dx[4], double separation, double range, double t_max) {
+KERNEL double ccd_stencil(int first, const Vec3 x[4], const Vec3 dx[4], double separation, double range,
+                          double rounding, double t_max) {
   Vec3 rel[4], at[4], diff;
   double l = ccd_relative(first, dx, rel);
   if (l == 0.0) return t_max;
   for (int i = 0; i < 4; i++) at[i] = sub(x[i], x[0]);
   double d = ccd_distance(first, at, &diff), m = d - separation < range ? d - separation : range;
+  double half = 0.5 * m, keep = (half < 2.0 * rounding ? half : 2.0 * rounding) / GAP_LEFT;
+  if (m < keep) m = keep;
   double stop = separation + GAP_LEFT * m, level = separation + GAP_FLOOR * m, t = 0.0;
   if (!(m > 0.0)) return 0.0;
   for (int probe = 0; probe < CCD_PROBES; probe++) {
@@ -121,12 +126,14 @@ KERNEL double ccd_stencil(int first, const Vec3 x[4], const Vec3 dx[4], double s
 }
 
 /* The largest t in [0, t_max] found safe: x[0] against the triangle x[1..3]; the edge x[0], x[1] against the edge x[2],
- * x[3], of which either may have length zero. */
-KERNEL double ccd_point_triangle(const Vec3 x[4], const Vec3 dx[4], double separation, double range, double t_max) {
-  return ccd_stencil(1, x, dx, separation, range, t_max);
+ * x[3], of which either may have length zero. rounding: see GAP_ROUNDING. */
+KERNEL double ccd_point_triangle(const Vec3 x[4], const Vec3 dx[4], double separation, double range, double rounding,
+                                 double t_max) {
+  return ccd_stencil(1, x, dx, separation, range, rounding, t_max);
 }
-KERNEL double ccd_edge_edge(const Vec3 x[4], const Vec3 dx[4], double separation, double range, double t_max) {
-  return ccd_stencil(2, x, dx, separation, range, t_max);
+KERNEL double ccd_edge_edge(const Vec3 x[4], const Vec3 dx[4], double separation, double range, double rounding,
+                            double t_max) {
+  return ccd_stencil(2, x, dx, separation, range, rounding, t_max);
 }
 
 #endif

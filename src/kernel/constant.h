@@ -58,6 +58,8 @@
 #define GAP_LEFT 0.1
 /* [gap] No advance falls below. Each gains at least what lies between the two. test_ccd */
 #define GAP_FLOOR 0.09
+/* [rounding of the largest coordinate] A smaller gap may be a crossing. No step leads there. test_far */
+#define GAP_ROUNDING 64.0
 /* [range] A stencil that stays above needs no continuous test. test_constant_count */
 #define GAP_CLEAR 0.11
 /* [advances] Then the costlier certificate of turning parts is tried. Cost alone */
@@ -263,7 +265,7 @@
 #define RANGE_OF_SIZE 1e-3
 /* [smallest diagonal] The same if a body is far smaller than the mean. test_constant_path */
 #define RANGE_OF_SMALLEST 0.1
-/* [rounding of the largest coordinate] The least contact range: with a smaller one surfaces may touch. test_far */
+/* [rounding of the largest coordinate] The least contact range: GAP_ROUNDING has to be a small part of it. test_far */
 #define RANGE_ROUNDING 1e4
 /* [ranges a step] The tolerance of Newton's last step. test_constant_count */
 #define TOLERANCE_RANGE 0.1

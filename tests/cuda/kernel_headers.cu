@@ -18,7 +18,7 @@ __global__ void call_contact(const Vec3 *x, const Vec3 *dx, double *out) {
   double w[3], s, t;
   out[0] = closest_point_triangle(x[0], x[1], x[2], x[3], w, &diff) + w[0];
   out[1] = closest_edge_edge(x[0], x[1], x[2], x[3], &s, &t, &diff) + s + t;
-  out[2] = ccd_point_triangle(x, dx, 0.0, 1e-3, 1.0) + ccd_edge_edge(x, dx, 0.0, 1e-3, 1.0);
+  out[2] = ccd_point_triangle(x, dx, 0.0, 1e-3, 0.0, 1.0) + ccd_edge_edge(x, dx, 0.0, 1e-3, 0.0, 1.0);
   out[3] = barrier(s) + barrier_d1(s) + barrier_d2(s);
   barrier_jet(s, &out[6], &out[7], &out[8]);
   out[4] = mollifier(s, mollifier_eps(t, t)) + mollifier_d1(s, t);

@@ -158,8 +158,29 @@ static void test_points_and_touching(void **state) {
   assert_float_equal(b[0], 0.3, 1e-15);
 }
 
+/* Edges that cross at small angles with gaps of some roundings: no error along them adds to the distance. */
+static void test_small_angle(void **state) {
+  (void)state;
+  Draw d = {34};
+  double worst = 0;
+  for (int i = 0; i < 100000; i++) {
+    double angle = draw_decades(&d, -6, 0), gap = draw_decades(&d, -16, -12);
+    Vec3 o = draw_vec3(&d, 1), u = vec3(1, 0, 0), v = vec3(cos(angle), sin(angle), 0), x[4];
+    o.z = 0;
+    x[0] = add_scaled(o, -draw(&d, 0.1, 0.9), u);
+    x[1] = add(x[0], u);
+    x[2] = add_scaled(o, -draw(&d, 0.1, 0.9), v);
+    x[3] = add(x[2], v);
+    x[2].z = x[3].z = gap;
+    worst = fmax(worst, answer(2, x).dist - gap);
+  }
+  print_message("distances are too large by %.3g at most\n", worst);
+  assert_true(worst < 4 * 2.3e-16);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_lattice),
-                                     cmocka_unit_test(test_known_gap), cmocka_unit_test(test_points_and_touching)};
+                                     cmocka_unit_test(test_known_gap), cmocka_unit_test(test_points_and_touching),
+                                     cmocka_unit_test(test_small_angle)};
   return cmocka_run_group_tests_name("distance", tests, NULL, NULL);
 }

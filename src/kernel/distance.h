@@ -1,8 +1,9 @@
 /* Squared distances of the two contact stencils, with the weights of the closest points and the vector between them.
  * The vector is formed first and D = diff . diff after it, so D keeps its relative accuracy at small gaps. Slivers and
  * nearly parallel edges take a slower path: the normal from a cross product (its error grows with 1/sin, that of a
- * difference of dot products with 1/sin^2), and the minimum with the pieces of lower dimension. Tested in
- * tests/test_distance.c. */
+ * difference of dot products with 1/sin^2), and the minimum with the pieces of lower dimension. Edges at a small angle
+ * take both paths if they nearly touch: the error of the closest points lies along them and may be longer than the
+ * distance. Tested in tests/test_distance.c. */
 #ifndef ABD_KERNEL_DISTANCE_H
 #define ABD_KERNEL_DISTANCE_H
 
@@ -11,6 +12,7 @@
 #define DISTANCE_SLIVER 1e-5  /* sin^2 of the angle (height / side, squared) below which the slower path is taken */
 #define DISTANCE_FLAT 1e-26   /* sin^2 below which a normal has no correct digit left */
 #define DISTANCE_POINT 1e-290 /* squared length below which an edge is a point */
+#define DISTANCE_TINY 1e-22   /* squared distance over sides squared below which both paths are taken */
 
 KERNEL double clamp_unit(double s) { return s < 0.0 ? 0.0 : s > 1.0 ? 1.0 : s; }
 
@@ -154,6 +156,19 @@ KERNEL double closest_edge_edge_parallel(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, dou
   return best;
 }
 
+/* The lesser of the distance d that was found and that of the slower path. */
+KERNEL_ONCE double closest_edge_edge_tiny(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, double d, double *s, double *t,
+                                          Vec3 *diff) {
+  double sc, tc;
+  Vec3 other_diff;
+  double other = closest_edge_edge_parallel(a0, a1, b0, b1, &sc, &tc, &other_diff);
+  if (!(other < d)) return d;
+  *s = sc;
+  *t = tc;
+  *diff = other_diff;
+  return other;
+}
+
 /* diff = a(s) - b(t) with a(s) = a0 + s (a1 - a0), s and t in [0, 1]; returns the squared distance. An edge of length
  * zero is a point. */
 KERNEL double closest_edge_edge(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, double *s, double *t, Vec3 *diff) {
@@ -173,7 +188,8 @@ KERNEL double closest_edge_edge(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, double *s, d
   *s = sc;
   *t = tc;
   *diff = add_scaled(add_scaled(r, sc, u), -tc, v);
-  return norm_sq(*diff);
+  double d = norm_sq(*diff);
+  return d > DISTANCE_TINY * (a > e ? a : e) ? d : closest_edge_edge_tiny(a0, a1, b0, b1, d, s, t, diff);
 }
 
 #endif

@@ -29,6 +29,7 @@ SweepTask sweep_task(const Cuda *c, const Pair *p, const BoundPlan *plan) {
                      .contacts = plan->contacts,
                      .half_space = plan->s.half_space,
                      .separation = plan->s.separation,
+                     .rounding = plan->s.rounding,
                      .rate = plan->s.rate,
                      .turn = plan->s.turn,
                      .sigma = plan->s.sigma,

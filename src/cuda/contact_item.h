@@ -320,7 +320,7 @@ typedef struct SweepTask {
   int first, count; /* candidates, or contacts of the index */
   bool contacts;
   bool half_space; /* b is one */
-  double separation, rate, turn, sigma, rel;
+  double separation, rounding, rate, turn, sigma, rel;
 } SweepTask;
 
 /* The same with all that its stencils read. */
@@ -359,6 +359,7 @@ KERNEL void sweep_open(const SweepArrays *arrays, int task) {
   s->separation = k->separation;
   s->range = arrays->range;
   s->floor = sweep_floor(k->separation, arrays->range);
+  s->rounding = k->rounding;
   s->rate = k->rate;
   s->turn = k->turn;
   s->sigma = k->sigma;

@@ -69,6 +69,35 @@ static const Row rows[] = {
     {"soft-press", "cells=2", {NULL}, 60, 0.04, {369, 120, 60, 5177, 21010, 9260, 968570, 240}, 0.3657},
 };
 
+/* The rows that differ in registers of eight floats: boxes are tested by registers, and sums are rounded in another
+ * order. */
+typedef struct WideRow {
+  const char *scene;
+  double count[COUNTS], gap;
+} WideRow;
+
+static const WideRow wide_rows[] = {
+    {"cards", {1594, 381, 65, 105247, 259891, 125356, 1280120, 3894}, 0.006848},
+    {"net", {423, 93, 45, 14548, 15249, 14140, 4159861, 2560}, 0.4327},
+    {"pile", {845, 194, 66, 71092, 61509, 84041, 14846582, 6324}, 0.549},
+    {"brick-wall", {527, 16, 65, 12022, 68547, 2364, 640612, 1835}, 0.2657},
+};
+
+#ifdef __AVX__
+enum { WIDE = 1 };
+#else
+enum { WIDE = 0 };
+#endif
+
+static Row row_here(Row row) {
+  for (size_t k = 0; WIDE && k < sizeof wide_rows / sizeof *wide_rows; k++) {
+    if (strcmp(row.scene, wide_rows[k].scene)) continue;
+    memcpy(row.count, wide_rows[k].count, sizeof row.count);
+    row.gap = wide_rows[k].gap;
+  }
+  return row;
+}
+
 static void read_keys(const GalleryScene *scene, const char *text, double *value) {
   char copy[128], *rest = copy;
   SceneError error;
@@ -127,7 +156,7 @@ static bool near(double value, double expected, double share, double slack) {
 }
 
 static void test_counts(void **state) {
-  const Row *row = *state;
+  const Row here = row_here(*(const Row *)*state), *row = &here;
   double count[COUNTS] = {0}, gap = 1e3 * run_row(row, count);
   int wrong = 0;
   printf("  {");

@@ -47,6 +47,8 @@ static void test_stiffening(void **state) {
   assert_true(jammed.gap == 0.05 && law_stiffening(jammed, 0.052).gap == 0.05 && wide.gap == 1 && wide.factor == 2);
   assert_float_equal(law_relaxed(4, 0.6) * barrier_d1(0.5), 4 * barrier_d1(0.6), 1e-12);
   assert_true(law_relaxed(4, 0.99) == 1 && law_relaxed(40, 0.99) == 10 && law_relaxed(40, 2) == 10);
+  assert_true(law_jams((Stiffening){4, 0.05}, 0.055) && !law_jams((Stiffening){4, 0.05}, 0.07) &&
+              !law_jams((Stiffening){1, 1}, 0.05));
   assert_true(law_relaxed(1.05, 0.8) == 1);
   assert_true(stiffened(2e6, 1, 0.05) == 2e6);
   assert_true(law_raise(1) > 1 && law_raise(2e6) == 1);

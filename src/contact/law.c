@@ -15,8 +15,12 @@ double law_stiffness(const Model *m, double h2, double mass, double approach) {
 
 /* The load of bodies that jam grows with the stiffness, and their gap stays. A factor that doubled until the gap is
  * wide would strain them with energy that nothing gave. */
+bool law_jams(Stiffening before, double gap) {
+  return gap > STIFFEN_SAME * before.gap && STIFFEN_SAME * gap < before.gap;
+}
+
 Stiffening law_stiffening(Stiffening before, double gap) {
-  bool same = gap > STIFFEN_SAME * before.gap && STIFFEN_SAME * gap < before.gap;
+  bool same = law_jams(before, gap);
   if (!(gap < BARRIER_TIGHT)) return (Stiffening){before.factor, 1};
   if (same) return before;
   return (Stiffening){before.factor < STIFFENING_MAX ? STIFFEN_STEP * before.factor : before.factor, gap};
@@ -138,9 +142,11 @@ static bool is_soft_for(double force, double stiffness, double range) {
 
 /* A cut step may leave a small gap to a body that flies off in the next one. A barrier made stiffer for that holds a
  * light body at the very edge of the range for many steps. So the force to which Newton's step led has to need it. */
-void pair_stiffen(Pair *p, double range) {
+void pair_stiffen(Pair *p, double range, const State *state) {
   double factor = law_raise(p->stiffening);
   if (p->min_gap > BARRIER_TIGHT * range || factor == 1 || !is_soft_for(p->expected, p->stiffness, range)) return;
+  const PairMemory *memory = pair_memory(state, p->a, p->b);
+  if (memory && law_jams(memory->stiffening, p->min_gap / range)) return;
   p->energy += (factor - 1) * p->barrier;
   p->barrier *= factor;
   p->stiffness *= factor;

@@ -12,6 +12,8 @@ double law_stiffness(const Model *model, double h2, double mass, double approach
  * whose gap is below a tenth of the range is too soft for its load: the factor doubles, unless the gap hardly changed
  * when it last did. */
 Stiffening law_stiffening(Stiffening before, double gap);
+/* Whether the gap is about that at which the barrier was made stiffer last: then its load grew with the stiffness. */
+bool law_jams(Stiffening before, double gap);
 /* The factor at the start of the next step: if the gap is beyond half of the range, what would carry the load there, 1
  * at least. */
 double law_relaxed(double factor, double gap);
@@ -32,8 +34,9 @@ Vec3 point_way(const Model *model, const Nodes *from, Nodes to, int body, Vec3 r
 void pair_begin(Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);
 /* Sets the stiffness from what the pair remembers and its approach. */
 void pair_set_stiffness(Pair *pair, const ContactScene *scene, double h2, const State *state);
-/* Raises the stiffness in the middle of a step if the gap is tight and the expected force needs it. */
-void pair_stiffen(Pair *pair, double range);
+/* Raises the stiffness in the middle of a step if the gap is tight and the expected force needs it, unless the pair
+ * jams. state: at the start of the step. */
+void pair_stiffen(Pair *pair, double range, const State *state);
 /* Makes the friction points at poses q, slips from the anchors of the state. False if memory is out. */
 bool pair_renew_friction(Pair *pair, const ContactScene *scene, const State *state, const Affine *q, bool begins);
 /* What the pair remembers for the next step, sorted by pair_key; NULL if nothing. */

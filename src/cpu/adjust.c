@@ -12,7 +12,7 @@ static Island *island_at(const Cpu *cpu, int k) {
 
 static void stiffen_task(void *context, int k) {
   Cpu *cpu = context;
-  if (island_at(cpu, k)->stiffen) pair_stiffen(pairs_at(&cpu->pairs, k), cpu->scene.range);
+  if (island_at(cpu, k)->stiffen) pair_stiffen(pairs_at(&cpu->pairs, k), cpu->scene.range, cpu->work.state);
 }
 
 static bool compared_elsewhere(const Cpu *cpu) { return cpu->accelerator && cpu->accelerator->compare; }

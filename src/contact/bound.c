@@ -78,12 +78,6 @@ static void bound_rates(const PairSweep *p, double moved, double *rate, double *
   *turn = b->ahead.turn / b->stretch;
 }
 
-/* Has the pair no contacts and no friction, as pair_eval leaves it if nothing is within range? */
-static bool is_idle(const Pair *p) {
-  return p->contact.count == 0 && p->friction.count == 0 && p->energy == 0 && p->energy_trial == 0 &&
-         p->min_gap == INFINITY;
-}
-
 PairAhead pair_clear(Pair *pair, const ContactScene *scene) {
   PairSweep s = {.pair = pair, .cache = pair_cache(pair, scene), .scene = scene};
   if (pair->soft || !s.cache->listed) return PAIR_UNCLEAR;
@@ -96,7 +90,7 @@ PairAhead pair_clear(Pair *pair, const ContactScene *scene) {
   if (!(d - sweep_floor(separation, scene->range) >= rate + turn * d)) return PAIR_UNCLEAR;
   if (pair->bound != 1) pair->bound = 1; /* not written: it stays in all caches */
   if (pair->needs_cover) pair->needs_cover = false;
-  return far && is_idle(pair) ? PAIR_FAR : PAIR_CLEAR;
+  return far && pair_is_idle(pair) ? PAIR_FAR : PAIR_CLEAR;
 }
 
 static double stencil_bound(const PairSweep *p, int kind, int prim_a, int prim_b) {

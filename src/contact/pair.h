@@ -126,6 +126,13 @@ static inline Spring *pair_springs(const Pair *pair, const ContactScene *scene) 
 
 static inline bool pair_rubs(const Pair *pair) { return pair->mu > 0 || pair->rolling > 0 || pair->torsion > 0; }
 
+/* Has the pair no contacts and no friction, as pair_eval leaves it if nothing is within range, also at the accepted
+ * poses? */
+static inline bool pair_is_idle(const Pair *p) {
+  return p->contact.count == 0 && p->friction.count == 0 && p->energy == 0 && p->energy_trial == 0 &&
+         p->min_gap == INFINITY && p->gap == INFINITY;
+}
+
 /* Releases all ranges of the pair. */
 void pair_destroy(Pair *pair, PairStore *store);
 /* Drops the candidates and invalidates the contacts. It changes no bit of any later result. */

@@ -30,7 +30,7 @@ static Outcome compare_loads(Cpu *cpu) {
   const Segments *items = &cpu->island_pairs;
   Outcome ready = compared_elsewhere(cpu) ? cpu->accelerator->compare(cpu->accelerator_self, cpu) : fetch_contacts(cpu);
   if (stage_failed(ready)) return ready;
-  if (!sum_loads(cpu, compare_item)) return stage_from(false);
+  if (!sum_loads(cpu, noted_terms(cpu), compare_item)) return stage_from(false);
   for (int e = 0; e < s->listed_count; e++)
     if (island_listed(s, e)->compare) island_listed(s, e)->load = island_listed(s, e)->load_error = 0;
   for (int e = 0; e < items->listed_count; e++) {

@@ -218,10 +218,10 @@ static void find_strained(Cpu *cpu) {
 }
 
 static void force_task(Cpu *cpu, int k, Pair *p) {
-  (void)k;
   const Work *w = &cpu->work;
   pair_set_stiffness(p, &cpu->scene, w->h2, w->state);
   if (pair_rubs(p) && !pair_renew_friction(p, &cpu->scene, w->state, w->q.body, true)) p->failed = true;
+  note_terms(cpu, k, p);
 }
 
 static void select_all(Islands *s) {

@@ -140,7 +140,7 @@ static void add_pairs_of(void *context, int k) {
 
 /* Unknowns that linked bodies share are added to on one thread. */
 static bool add_contacts(Cpu *cpu) {
-  if (!sum_loads(cpu, pair_item)) return false;
+  if (!sum_loads(cpu, NULL, pair_item)) return false;
   add_energies(cpu);
   int threads = cpu->model->linkage.linked_count ? 1 : cpu->threads;
   parallel_for(threads, cpu->active_count, 32, add_pairs_of, cpu);

@@ -80,6 +80,7 @@ static void join_task(void *context, int k) {
   pair_eval(p, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b]);
   p->approach = pair_approach(p, &cpu->scene, w->q, w->target);
   pair_set_stiffness(p, &cpu->scene, w->h2, w->state);
+  note_terms(cpu, k, p);
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 

@@ -72,7 +72,7 @@ void contact_project_body(Cpu *cpu, int body) {
 /* Pairs that touched at any time in this step stay in the pattern, so that it seldom changes. */
 void assemble_couple(Cpu *cpu, int k, Pair *p) {
   const int *body = cpu->pairs.body[k];
-  if (cpu->pair_acts[k]) p->coupled = true;
+  if (cpu->pair_acts[k]) cpu->pair_coupled[k] = p->coupled = true;
   cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
 }
 
@@ -93,12 +93,22 @@ static void list_and_assemble(Cpu *cpu, int k, Pair *p) {
   assemble_task(cpu, k, p);
 }
 
+/* As assemble_couple, of a pair of stiff bodies that was assembled or has no terms. */
+static void couple_item(void *context, int k) {
+  Cpu *cpu = context;
+  const int *body = cpu->pairs.body[k];
+  cpu->pair_couples[k] = cpu->pair_coupled[k] && takes_part(cpu, body[0]) && takes_part(cpu, body[1]);
+  cpu->pair_acts[k] = cpu->pair_terms[k];
+}
+
 Outcome contact_assemble(Cpu *cpu) {
   cpu->regrouped = false;
   if (cpu->pairs.count) memset(cpu->pair_couples, 0, (size_t)cpu->pairs.count * sizeof *cpu->pair_couples);
   const Accelerator *other = cpu->accelerator;
   if (other && other->moments) return other->moments(cpu->accelerator_self, cpu);
-  return for_pairs(cpu, cpu->follows && !other ? list_and_assemble : assemble_task);
+  PairTask *task = cpu->follows && !other ? list_and_assemble : assemble_task;
+  if (!noted_terms(cpu) || cpu->model->soft_count) return for_pairs(cpu, task);
+  return for_acting_pairs(cpu, task, couple_item);
 }
 
 /* ---- blocks ---- */

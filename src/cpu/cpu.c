@@ -5,7 +5,8 @@ typedef struct Loop {
   Cpu *cpu;
   BodyTask *body;
   PairTask *pair;
-  bool near; /* pairs that are far are left out */
+  bool near, busy;            /* pairs that are far, or idle, are left out */
+  const unsigned char *terms; /* so are pairs for which this is 0; NULL = none */
   ParallelBody *then, *chunk;
 } Loop;
 
@@ -52,10 +53,15 @@ bool pair_selected(const Cpu *cpu, int k) {
          ((s->of[body[0]] >= 0 && cpu->work.active[body[0]]) || (s->of[body[1]] >= 0 && cpu->work.active[body[1]]));
 }
 
+static bool is_left_out(const Loop *loop, int k) {
+  const Cpu *cpu = loop->cpu;
+  return (loop->near && cpu->pair_far[k]) || (loop->terms && !loop->terms[k]) || (loop->busy && cpu->pair_idle[k]);
+}
+
 static void pair_item(void *context, int k) {
   const Loop *loop = context;
   Cpu *cpu = loop->cpu;
-  if (!(loop->near && cpu->pair_far[k]) && pair_selected(cpu, k)) {
+  if (!is_left_out(loop, k) && pair_selected(cpu, k)) {
     Pair *p = pairs_at(&cpu->pairs, k);
     if (!pair_stops(p, &cpu->scene)) loop->pair(cpu, k, p);
     if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
@@ -89,6 +95,10 @@ static Outcome run_pairs(Loop loop) {
 
 Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk) {
   return run_pairs((Loop){.cpu = cpu, .pair = task, .near = true, .then = then, .chunk = chunk});
+}
+
+Outcome for_acting_pairs(Cpu *cpu, PairTask *task, ParallelBody *then) {
+  return run_pairs((Loop){.cpu = cpu, .pair = task, .terms = noted_terms(cpu), .then = then});
 }
 
 Outcome for_pairs(Cpu *cpu, PairTask *task) { return run_pairs((Loop){.cpu = cpu, .pair = task}); }
@@ -127,12 +137,12 @@ static void part_of_both(void *context, int k) {
 }
 
 /* Pairs are on the threads of their other loops, which have them in their caches. */
-Outcome for_bodies_and_near_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
+Outcome for_bodies_and_busy_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
   const Segments *bodies = &cpu->islands->member, *pairs = &cpu->island_pairs;
   int items = bodies->part_items + pairs->part_items;
   int parts = pairs->part_count ? pairs->part_count : bodies->part_count;
   int grain = items ? 1 + (int)((int64_t)claim_size(cpu, items, 64, 160) * parts / items) : 1;
-  Loop loop = {.cpu = cpu, .body = body, .pair = pair, .near = true};
+  Loop loop = {.cpu = cpu, .body = body, .pair = pair, .busy = true};
   cpu->failed = -1;
   if (!pairs->part_count) parallel_for(cpu->threads, parts, grain, bodies_of_part, &loop);
   else if (cpu->threads > 1 && pairs->share_count == cpu->threads)
@@ -240,11 +250,12 @@ void cpu_destroy(void *backend) {
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) soft_coupling_destroy(&cpu->coupling[k]);
   if (cpu->domain) cpu->domain->destroy(cpu->domain->self); /* the model is its own */
-  void *array[] = {cpu->coupling,     cpu->active,    cpu->diagonal,       cpu->move,         cpu->path_length,
-                   cpu->left,         cpu->pair_of,   cpu->pair_acts,      cpu->pair_couples, cpu->partial,
-                   cpu->surface,      cpu->sums,      cpu->cluster,        cpu->cluster_root, cpu->end_slope,
-                   cpu->pair_part,    cpu->pair_cost, cpu->body_part,      cpu->pair_far,     cpu->cluster_chunk,
-                   cpu->cluster_part, cpu->soft_part, cpu->soft_part_share};
+  void *array[] = {cpu->coupling,       cpu->active,    cpu->diagonal,   cpu->move,         cpu->path_length,
+                   cpu->left,           cpu->pair_of,   cpu->pair_acts,  cpu->pair_couples, cpu->partial,
+                   cpu->surface,        cpu->sums,      cpu->cluster,    cpu->cluster_root, cpu->end_slope,
+                   cpu->pair_part,      cpu->pair_cost, cpu->body_part,  cpu->pair_far,     cpu->cluster_chunk,
+                   cpu->pair_coupled,   cpu->pair_idle, cpu->pair_terms, cpu->cluster_part, cpu->soft_part,
+                   cpu->soft_part_share};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

@@ -62,13 +62,17 @@ typedef struct Cpu {
   bool *left;  /* per body: its direction leaves its box */
   bool looked; /* so for the directions of all islands since the last bound */
   Pairs pairs;
-  int *pair_of;             /* scratch: island of each pair, then body of each side */
-  unsigned char *pair_acts; /* per pair: it has contacts or friction */
-  bool regrouped;           /* pairs or islands are not those of the last matrix */
-  bool *pair_couples;       /* per pair: it couples its bodies in the matrix */
-  unsigned char *pair_cost; /* per pair: about what it costs in a loop, 1 to 255 */
-  bool *pair_far;           /* per pair: PAIR_FAR on the way from the accepted poses along the directions */
-  int pair_of_capacity, pair_acts_capacity, pair_couples_capacity, pair_cost_capacity, pair_far_capacity;
+  int *pair_of;              /* scratch: island of each pair, then body of each side */
+  unsigned char *pair_acts;  /* per pair: it had contacts or friction when the matrix was assembled */
+  unsigned char *pair_terms; /* per pair: it has some now; see noted_terms */
+  bool *pair_coupled;        /* per pair: Pair.coupled */
+  bool *pair_idle;           /* per pair: pair_is_idle at the trial poses and at the accepted ones */
+  bool regrouped;            /* pairs or islands are not those of the last matrix */
+  bool *pair_couples;        /* per pair: it couples its bodies in the matrix */
+  unsigned char *pair_cost;  /* per pair: about what it costs in a loop, 1 to 255 */
+  bool *pair_far;            /* per pair: PAIR_FAR on the way from the accepted poses along the directions */
+  int pair_of_capacity, pair_acts_capacity, pair_couples_capacity, pair_cost_capacity, pair_far_capacity,
+      pair_terms_capacity, pair_coupled_capacity, pair_idle_capacity;
   Segments island_pairs;  /* pairs by island */
   Segments body_pairs;    /* 2 k + side by body */
   Partial *partial;       /* per chunk */
@@ -154,6 +158,15 @@ static inline void forget_far(Cpu *cpu) {
 /* Does the pair belong to a selected island, and has it a side in the active set? */
 bool pair_selected(const Cpu *cpu, int k);
 static inline bool pair_has_terms(const Pair *pair) { return pair->contact.count > 0 || pair->friction.count > 0; }
+/* Notes what loops test before they read a pair: most pairs touch nothing. */
+static inline void note_terms(Cpu *cpu, int k, const Pair *pair) {
+  cpu->pair_terms[k] = pair_has_terms(pair);
+  cpu->pair_coupled[k] = pair->coupled;
+}
+/* Per pair, whether it has contacts or friction; NULL if other machines or processes change them. */
+static inline const unsigned char *noted_terms(const Cpu *cpu) {
+  return cpu->accelerator || cpu->domain ? NULL : cpu->pair_terms;
+}
 /* About what a pair costs in a loop: its contacts and friction points take most of the time. */
 static inline unsigned char pair_cost(const Pair *pair) {
   int cost = 2 + pair->contact.count + pair->friction.count / 4;
@@ -168,13 +181,15 @@ static inline int claim_size(const Cpu *cpu, int count, int least_items, int mos
 /* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
 bool list_work(Cpu *cpu);
 /* Runs task for each pair of the selected islands; a pair that fails sets the outcome. for_near_pairs leaves out pairs
- * that are far. With the Cpu as context, `then` is called for each listed pair, also if it is far or not selected, and
- * `chunk` for each listed chunk of island_pairs after its pairs. */
+ * that are far, for_acting_pairs those without contacts and friction. With the Cpu as context, `then` is called for each
+ * listed pair, also if it is left out or not selected, and `chunk` for each listed chunk of island_pairs after its
+ * pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
 /* The same for picked pairs, which are expensive each: a thread claims one at a time. */
 Outcome for_picked_pairs(Cpu *cpu, const Picks *picks, PairTask *task);
 Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk);
+Outcome for_acting_pairs(Cpu *cpu, PairTask *task, ParallelBody *then);
 /* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are
  * not listed, moments; the last one's part that changes the pattern alone. */
 PairTask eval_task, bound_task, cover_task, assemble_task, assemble_couple;
@@ -214,8 +229,8 @@ static inline Outcome share_islands(Cpu *cpu, Sharing what, Outcome own) {
 static inline double stage_clock(const Cpu *cpu) {
   return clock_now() - (cpu->domain ? cpu->domain->waited(cpu->domain->self) : 0);
 }
-/* Both in one loop. */
-Outcome for_bodies_and_near_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
+/* Both in one loop, without idle pairs. */
+Outcome for_bodies_and_busy_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
 
 /* load.c: whether the loads of friction follow the normal forces in a selected island; before the assembly, renews the
  * friction points of a pair in those, or of all with an accelerator; after the solve, moves their loads and corrects
@@ -228,9 +243,9 @@ Outcome loads_list(Cpu *cpu);
 void expect_nothing(const Cpu *cpu, int k, Pair *pair);
 Outcome forces_expect(Cpu *cpu); /* before loads_predict: the forces of contacts after Newton's step */
 Outcome loads_predict(Cpu *cpu);
-/* Runs item for each listed pair, which stores two sums of its own in its part (a change and a load), and adds those of
- * each listed chunk. False if memory is out. */
-bool sum_loads(Cpu *cpu, ParallelBody *item);
+/* Runs item for each listed pair, or those for which `of` is true if it is not NULL. It stores two sums of its own in
+ * its part (a change and a load), and those of each listed chunk are added. False if memory is out. */
+bool sum_loads(Cpu *cpu, const unsigned char *of, ParallelBody *item);
 /* Adds the sums of a chunk to its island. */
 void add_load_sums(const Cpu *cpu, int chunk, Island *island);
 

@@ -27,7 +27,7 @@ void loads_list_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   if (!pair_follows(cpu, k, p)) return;
   if (!pair_renew_friction(p, &cpu->scene, w->state, w->q.body, false)) p->failed = true;
-  cpu->pair_acts[k] = pair_has_terms(p);
+  cpu->pair_acts[k] = cpu->pair_terms[k] = pair_has_terms(p);
 }
 
 Outcome loads_list(Cpu *cpu) {
@@ -68,7 +68,7 @@ static void expect_task(Cpu *cpu, int k, Pair *p) {
 Outcome forces_expect(Cpu *cpu) {
   if (solved_elsewhere(cpu)) return stage_done();
   exchange_steps(cpu);
-  return for_pairs(cpu, expect_task);
+  return for_acting_pairs(cpu, expect_task, NULL);
 }
 
 /* What pair k adds to its chunk. On another machine its loads have been moved already. Steps of bodies of other
@@ -92,19 +92,35 @@ static void predict_item(void *context, int k) {
   cpu->pair_part[k] = (Partial){.sum = {own.change, own.load, own.product, own.square}};
 }
 
+typedef struct LoadSums {
+  Cpu *cpu;
+  const unsigned char *of;
+  ParallelBody *item;
+} LoadSums;
+
+static bool has_loads(const LoadSums *s, int k) { return !s->of || s->of[k]; }
+
+static void sum_item(void *context, int k) {
+  const LoadSums *s = context;
+  if (has_loads(s, k)) s->item(s->cpu, k);
+}
+
 static void add_chunk(void *context, int c) {
-  Cpu *cpu = context;
+  const LoadSums *s = context;
+  const Cpu *cpu = s->cpu;
   Chunk chunk = cpu->island_pairs.chunk[c];
   Partial *sum = &cpu->partial[c];
   *sum = (Partial){0};
-  for (int e = chunk.first; e < chunk.end; e++)
-    for (int i = 0; i < 4; i++) sum->sum[i] += cpu->pair_part[cpu->island_pairs.item[e]].sum[i];
+  for (int e = chunk.first; e < chunk.end; e++) {
+    int k = cpu->island_pairs.item[e];
+    for (int i = 0; i < 4 && has_loads(s, k); i++) sum->sum[i] += cpu->pair_part[k].sum[i];
+  }
 }
 
-bool sum_loads(Cpu *cpu, ParallelBody *item) {
+bool sum_loads(Cpu *cpu, const unsigned char *of, ParallelBody *item) {
   Segments *items = &cpu->island_pairs;
   if (!reserve_partials(cpu, items->chunk_count) || !reserve_pair_parts(cpu)) return false;
-  segments_for(items, cpu->threads, 8, item, add_chunk, cpu);
+  segments_for(items, cpu->threads, 8, sum_item, add_chunk, &(LoadSums){cpu, of, item});
   return true;
 }
 
@@ -123,7 +139,7 @@ static Outcome predict_loads(Cpu *cpu) {
     if (g->selected) g->load_change = g->load = g->load_error = g->load_product = g->load_square = 0;
   }
   cpu->failed = -1;
-  bool done = sum_loads(cpu, predict_item) && pairs_settle(&cpu->pairs) && cpu->failed < 0;
+  bool done = sum_loads(cpu, noted_terms(cpu), predict_item) && pairs_settle(&cpu->pairs) && cpu->failed < 0;
   for (int e = 0; done && e < items->listed_count; e++) {
     Island *g = &s->island[items->chunk[items->listed[e]].segment];
     if (island_follows(g)) add_load_sums(cpu, items->listed[e], g);
@@ -138,11 +154,13 @@ static Outcome predict_loads(Cpu *cpu) {
 
 /* The change of a body's gradient; zero if none of its pairs has one. */
 static Affine change_of(const Cpu *cpu, int body) {
+  const unsigned char *terms = noted_terms(cpu);
   Affine sum = {{{0, 0, 0}}};
   for (int e = cpu->body_pairs.first[body]; e < cpu->body_pairs.first[body + 1]; e++) {
     int k = cpu->body_pairs.item[e] / 2, side = cpu->body_pairs.item[e] % 2;
+    if (terms && !terms[k]) continue;
     const Pair *p = pairs_at(&cpu->pairs, k);
-    if (!pair_follows(cpu, k, p) || p->friction.count == 0 || p->moments.count == 0) continue;
+    if (p->friction.count == 0 || p->moments.count == 0 || !pair_follows(cpu, k, p)) continue;
     const Moments *m = pair_moment_sums(p, &cpu->scene);
     for (int i = 0; i < 4; i++) sum.n[i] = add(sum.n[i], (side ? m->gb : m->ga)[i]);
   }

@@ -18,15 +18,6 @@ static void acts_task(void *context, int k) {
   cpu->pair_acts[k] = pair_has_terms(pairs_at(&cpu->pairs, k));
 }
 
-/* Bodies of whole islands are active whichever pairs act, and the loop that assembles a pair notes whether it acts. */
-static bool needs_acts(const Cpu *cpu) {
-  const Islands *s = cpu->islands;
-  bool partial = cpu->accelerator || cpu->domain;
-  for (int e = 0; e < s->listed_count && !partial; e++)
-    partial = island_listed(s, e)->selected && !island_listed(s, e)->whole;
-  return partial;
-}
-
 /* Own bodies, island by island. Most islands of a process are done after a few iterations. */
 static void list_members(Cpu *cpu) {
   const Islands *s = cpu->islands;
@@ -92,8 +83,10 @@ static void guide_order(Cpu *cpu) {
 
 static Outcome choose_bodies(Cpu *cpu) {
   const Domain *d = cpu->domain;
-  const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts, d ? d->own : NULL};
-  if (needs_acts(cpu)) segments_for(&cpu->island_pairs, cpu->threads, 128, acts_task, NULL, cpu);
+  const unsigned char *noted = noted_terms(cpu);
+  const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, noted ? noted : cpu->pair_acts,
+                                 d ? d->own : NULL};
+  if (!noted) segments_for(&cpu->island_pairs, cpu->threads, 128, acts_task, NULL, cpu);
   active_set_mark(cpu->islands, &cpu->work, cpu->threads, &neighbours);
   if (d) {
     Outcome outcome = d->share(d->self, cpu, SHARE_ACTIVE, stage_done());

@@ -28,6 +28,7 @@ static void find_island(void *context, int k) {
   Cpu *cpu = context;
   cpu->pair_of[k] = islands_of_pair(cpu->islands, cpu->pairs.body[k]);
   cpu->pair_cost[k] = pair_cost(pairs_at(&cpu->pairs, k));
+  note_terms(cpu, k, pairs_at(&cpu->pairs, k));
 }
 
 static void find_sides(void *context, int k) {
@@ -45,6 +46,9 @@ static bool group_pairs(Cpu *cpu) {
       !mem_reserve((void **)&cpu->pair_acts, &cpu->pair_acts_capacity, count, 1) ||
       !mem_reserve((void **)&cpu->pair_cost, &cpu->pair_cost_capacity, count, 1) ||
       !mem_reserve((void **)&cpu->pair_far, &cpu->pair_far_capacity, count, sizeof(bool)) ||
+      !mem_reserve((void **)&cpu->pair_terms, &cpu->pair_terms_capacity, count, sizeof(bool)) ||
+      !mem_reserve((void **)&cpu->pair_coupled, &cpu->pair_coupled_capacity, count, sizeof(bool)) ||
+      !mem_reserve((void **)&cpu->pair_idle, &cpu->pair_idle_capacity, count, sizeof(bool)) ||
       !mem_reserve((void **)&cpu->pair_couples, &cpu->pair_couples_capacity, count, sizeof(bool)))
     return false;
   forget_far(cpu);

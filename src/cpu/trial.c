@@ -87,7 +87,7 @@ static void pair_chunk(void *context, int c) {
   *sum = (Partial){.extreme = INFINITY};
   if (!cpu->islands->island[chunk.segment].selected) return;
   for (int e = chunk.first; e < chunk.end; e++) {
-    if (cpu->pair_far[cpu->island_pairs.item[e]]) continue;
+    if (cpu->pair_idle[cpu->island_pairs.item[e]]) continue;
     const Partial *part = &cpu->pair_part[cpu->island_pairs.item[e]];
     sum->any |= part->any;
     sum->extreme = least(sum->extreme, part->extreme);
@@ -103,13 +103,19 @@ static bool meets_within_rounding(const Cpu *cpu, const Pair *p) {
   return p->min_gap < p->gap && p->min_gap <= pair_rounding(p, &cpu->scene, &cpu->work.trial.body[p->a]);
 }
 
-/* What pair k adds to its chunk, unless it is far; item: -1 if no side of it is in the active set, or another process
- * counts it. */
+/* What pair k adds to its chunk, unless it is idle, as all far ones are; item: -1 if no side of it is in the active
+ * set, or another process counts it. */
 static void note_pair(void *context, int k) {
   Cpu *cpu = context;
-  if (cpu->pair_far[k]) return;
+  if (cpu->pair_far[k]) {
+    cpu->pair_idle[k] = true;
+    return;
+  }
   const Pair *p = pairs_at(&cpu->pairs, k);
   cpu->pair_cost[k] = pair_cost(p);
+  note_terms(cpu, k, p);
+  cpu->pair_idle[k] = pair_is_idle(p) && !cpu->accelerator;
+  if (cpu->pair_idle[k]) return;
   double change = meets_within_rounding(cpu, p) ? INFINITY : p->energy_trial - p->energy;
   cpu->pair_part[k] = (Partial){.sum = {change, p->noise},
                                 .extreme = p->min_gap,
@@ -266,7 +272,7 @@ Outcome cpu_accept(void *backend, Islands *islands) {
     const Island *g = island_of_soft(islands, k);
     if (g && g->selected) w->soft_energy[k] = w->soft_energy_trial[k];
   }
-  Outcome outcome = for_bodies_and_near_pairs(cpu, accept_body, accept_pair);
+  Outcome outcome = for_bodies_and_busy_pairs(cpu, accept_body, accept_pair);
   if (cpu->accelerator && !stage_failed(outcome)) outcome = cpu->accelerator->advance(cpu->accelerator_self, cpu);
   forget_far(cpu);
   for (int j = 0; j < cpu->model->joint_count; j++) {

@@ -301,7 +301,9 @@ static void test_motions_are_no_longer_than_told(void **state) {
       if (step == 0) cache_set_full(cache, &p.pair, &p.scene, rel, 1);
       if (step == 1) cache_set_mark(cache, &p.pair, &p.scene, rel, 2);
       if (step < 2) then[step] = t;
-      double told[2] = {cache_motion(cache, &p.pair, &p.scene), cache_mark_motion(cache, &p.pair, &p.scene)};
+      const Mark *mark = pair_mark(&p.pair, &p.scene);
+      double told[2] = {cache_motion(cache, &p.pair, &p.scene),
+                        mark_motion(mark, &length[p.pair.a], &length[p.pair.b])};
       for (int r = 0; r < 2 && step > r; r++, records++) {
         double moved = pair_displacement(mesh, &then[r], &t), lost = 1e-13 * (norm(at[0].n[0]) + norm(at[1].n[0]));
         if (moved > lost) tightest = least(tightest, told[r] / (moved - lost));

@@ -70,24 +70,45 @@ static void sweep_measure(PairSweep *p) {
 }
 
 /* Upper bounds of rate and turn from the motions of both bodies, see contact/path_length.h. They prove most pairs safe.
- * moved: the motion since the list was made. */
-static void bound_rates(const PairSweep *p, double moved, double *rate, double *turn) {
-  const PathLength *a = &p->scene->path_length[p->pair->a], *b = &p->scene->path_length[p->pair->b];
-  double spread = b->ahead.turn > 0 ? b->ahead.turn * (p->cache->extent + moved) : 0;
+ * size: how far a's box reaches from b's origin. */
+static void bound_rates(const PathLength *a, const PathLength *b, double size, double *rate, double *turn) {
+  double spread = b->ahead.turn > 0 ? b->ahead.turn * size : 0;
   *rate = (norm(sub(a->ahead.mid, b->ahead.origin)) + a->ahead.spread + spread) * (1 + 1e-9);
   *turn = b->ahead.turn / b->stretch;
 }
 
+/* What a mark proves of the step along the directions. dist: a lower bound of all distances at its start. */
+typedef struct Ahead {
+  double dist, rate, turn;
+} Ahead;
+
+static Ahead mark_ahead(const Mark *w, const PathLength *a, const PathLength *b) {
+  double moved = mark_motion(w, a, b);
+  Ahead s = {.dist = b->stretch * (w->near - moved)};
+  bound_rates(a, b, w->size + moved, &s.rate, &s.turn);
+  return s;
+}
+
+/* Is there no contact on the whole step? False if the mark is no measurement. */
+static bool ahead_far(const Ahead *s, double reach) {
+  return s->dist - (s->rate + s->turn * s->dist) > reach * (1 + 1e-6);
+}
+
+bool pair_far_ahead(const ContactScene *scene, int slot, const int body[2]) {
+  const Mark *w = &scene->store->cache->mark[slot];
+  const Ahead s = mark_ahead(w, &scene->path_length[body[0]], &scene->path_length[body[1]]);
+  return ahead_far(&s, w->reach);
+}
+
 PairAhead pair_clear(Pair *pair, const ContactScene *scene) {
-  PairSweep s = {.pair = pair, .cache = pair_cache(pair, scene), .scene = scene};
-  if (pair->soft || !s.cache->listed) return PAIR_UNCLEAR;
-  double moved = cache_mark_motion(s.cache, pair, scene),
-         d = scene->path_length[pair->b].stretch * (s.cache->mark.near - moved);
-  double separation = pair_separation(pair, scene), rate, turn;
-  bound_rates(&s, s.cache->mark.rel + moved, &rate, &turn);
-  bool far = d - (rate + turn * d) > (separation + scene->range) * (1 + 1e-6);
+  const PathLength *length = scene->path_length;
+  const Mark *w = pair_mark(pair, scene);
+  if (pair->soft || w->size == 0) return PAIR_UNCLEAR;
+  const Ahead s = mark_ahead(w, &length[pair->a], &length[pair->b]);
+  double separation = pair_separation(pair, scene), d = s.dist;
+  bool far = ahead_far(&s, separation + scene->range);
   if (!far && pair->contact.count == 0 && pair_contacts_valid(pair, scene)) d = most(d, separation + scene->range);
-  if (!(d - sweep_floor(separation, scene->range) >= rate + turn * d)) return PAIR_UNCLEAR;
+  if (!(d - sweep_floor(separation, scene->range) >= s.rate + s.turn * d)) return PAIR_UNCLEAR;
   if (pair->bound != 1) pair->bound = 1; /* not written: it stays in all caches */
   if (pair->needs_cover) pair->needs_cover = false;
   return far && pair_is_idle(pair) ? PAIR_FAR : PAIR_CLEAR;
@@ -200,7 +221,9 @@ static void contacts_bound(const PairSweep *p) {
  * the floor? Points of a turning half-space are at any distance, so its motion must be measured. */
 static bool others_stay(PairSweep *p) {
   Sweep *s = &p->s;
-  bound_rates(p, p->cache->mark.rel + cache_mark_motion(p->cache, p->pair, p->scene), &s->rate, &s->turn);
+  const PathLength *a = &p->scene->path_length[p->pair->a], *b = &p->scene->path_length[p->pair->b];
+  const Mark *w = pair_mark(p->pair, p->scene);
+  bound_rates(a, b, w->size + mark_motion(w, a, b), &s->rate, &s->turn);
   return !(s->half_space && s->turn > 0) && sweep_stays(s, s->separation + s->range, 1);
 }
 

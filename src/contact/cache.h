@@ -18,9 +18,10 @@
  *    since then (cache_motion) bounds the motion of a in b's rest frame, so at the current poses every distance is at
  *    least near - m. A new list invalidates it.
  *
- * 4. The last measurement, if mark.serial is not 0: as a full evaluation, but for the single candidates. Whenever rel is
+ * 4. The last measurement, the pair's mark: as a full evaluation, but for the single candidates. Whenever rel is
  *    computed at the current poses, it gives a lower bound of all distances there (cache_near), which is stored with the
  *    path lengths. So a pair that falls or rides with its neighbours is measured once, not as often as it is asked for.
+ *    Marks are an array of their own, one cache line each: they alone settle most pairs.
  *
  * 5. Candidates with a soft side, if `listed`: every stencil that comes within reach on or near the straight path that
  *    is stored in `path` and `vertex`, each with its distance `dist` at the start of that path. They are valid for
@@ -44,6 +45,15 @@ typedef struct FullEval {
   double near;        /* lower bound of all distances, in b's rest metric */
 } FullEval;
 
+/* The last measurement. `apart`, `spread` and `turn` are those of a FullEval. */
+typedef struct Mark {
+  Vec3 apart;
+  double spread, turn;
+  double size;  /* how far from b's origin a's box reached; 0 = no measurement */
+  double near;  /* lower bound of all distances, in b's rest metric */
+  double reach; /* [m] of a contact: range and separation */
+} Mark;
+
 /* A straight path: poses and directions of stiff sides. */
 typedef struct PathRecord {
   Affine q[2], d[2];
@@ -60,7 +70,6 @@ typedef struct PairCache {
   Range candidate; /* Candidate */
   double radius;   /* of the list */
   double extent;   /* how far from b's origin a's box reached at T_ref */
-  FullEval mark;   /* see 4 */
   FullEval full;
   uint64_t valid[2]; /* pose serials of a and b for which the pair's contacts are valid; 0 = not valid */
   Affine ref;        /* T_ref */
@@ -72,7 +81,8 @@ typedef struct PairCache {
 
 typedef struct CacheStore {
   PairCache *slot; /* by Pair.slot */
-  int slot_count;
+  Mark *mark;      /* by Pair.slot */
+  int slot_count, mark_count;
   Pool candidate, path, vertex;
   uint64_t list_count;   /* lists made so far */
   struct PathTask *task; /* parts of a list under construction, see contact/path.c */
@@ -80,6 +90,9 @@ typedef struct CacheStore {
 
 static inline PairCache *pair_cache(const Pair *pair, const ContactScene *scene) {
   return &scene->store->cache->slot[pair->slot];
+}
+static inline Mark *pair_mark(const Pair *pair, const ContactScene *scene) {
+  return &scene->store->cache->mark[pair->slot];
 }
 static inline Candidate *cache_candidates(const PairCache *cache, const ContactScene *scene) {
   return pool_items(&scene->store->cache->candidate, &cache->candidate);
@@ -93,10 +106,12 @@ void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scen
 /* An upper bound of the motion since the last full evaluation, in b's rest frame; INFINITY if there is none. */
 double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene);
 /* The same since the last measurement. */
-double cache_mark_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene);
+double mark_motion(const Mark *mark, const PathLength *a, const PathLength *b);
+/* A lower bound of all distances, in b's rest metric; -INFINITY if there is no measurement. */
+double mark_near(const Mark *mark, const PathLength *a, const PathLength *b);
 /* Records a measurement at the poses in scene->path_length, if it tells more than the last one: rel, the motion since
  * the list was made, and the lower bound of all distances. */
-void cache_set_mark(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near);
+void cache_set_mark(const PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near);
 /* A lower bound of all distances in b's rest metric, from the last full evaluation; -INFINITY if there is none. moved:
  * an upper bound of the motion since then; rel: the motion since the list was made, which bounds it too. Bodies that
  * move together have long paths, but rel is small. */

@@ -146,7 +146,7 @@ static bool may_touch(Narrow *n, bool at_pose, double *reach, double *motion) {
   *reach = (n->range + n->separation) / stretch * (1 + 1e-9);
   cache->valid[0] = at_pose ? length[pair->a].serial : 0;
   cache->valid[1] = at_pose ? length[pair->b].serial : 0;
-  return !(at_pose && cache->mark.near - cache_mark_motion(cache, pair, n->scene) > *reach);
+  return !(at_pose && mark_near(pair_mark(pair, n->scene), &length[pair->a], &length[pair->b]) > *reach);
 }
 
 static void eval_by_list(Narrow *n) {
@@ -176,8 +176,7 @@ static bool eval_far(Pair *pair, const ContactScene *scene, const Affine *qa, co
   if (pair->soft || pair->failed || pair->friction.count > 0 || !pair_at_pose(pair, scene, qa, qb)) return false;
   const PathLength *length = scene->path_length;
   PairCache *cache = pair_cache(pair, scene);
-  double reach = (scene->range + pair_separation(pair, scene)) / length[pair->b].stretch * (1 + 1e-9);
-  if (!(cache->mark.near - cache_mark_motion(cache, pair, scene) > reach)) return false;
+  if (!pair_is_far(scene, pair->slot, (int[2]){pair->a, pair->b})) return false;
   cache->valid[0] = length[pair->a].serial;
   cache->valid[1] = length[pair->b].serial;
   pair->contact.count = pair->acting = 0;

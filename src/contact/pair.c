@@ -72,29 +72,46 @@ static FullEval eval_now(const Pair *pair, const ContactScene *scene, double rel
       {a->serial, b->serial}, sub(a->length.mid, b->length.origin), a->length.spread, b->length.turn, rel, near};
 }
 
-void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near) {
-  cache->mark = cache->full = eval_now(pair, scene, rel, near);
+static Mark mark_of(const PairCache *cache, const FullEval *w, const Pair *pair, const ContactScene *scene) {
+  return (Mark){
+      w->apart, w->spread, w->turn, cache->extent + w->rel, w->near, scene->range + pair_separation(pair, scene)};
 }
 
-static double motion_since(const FullEval *w, const PairCache *cache, const Pair *pair, const ContactScene *scene) {
-  if (!cache->listed || w->serial[0] == 0) return INFINITY;
-  const PathLength *a = &scene->path_length[pair->a], *b = &scene->path_length[pair->b];
-  if (w->serial[0] == a->serial && w->serial[1] == b->serial) return 0;
-  double way = norm(sub(sub(a->length.mid, b->length.origin), w->apart)) + a->rounding + b->rounding +
-               a->length.spread - w->spread + (b->length.turn - w->turn) * (cache->extent + w->rel);
-  return way / b->stretch * (1 + 1e-9);
+void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near) {
+  cache->full = eval_now(pair, scene, rel, near);
+  *pair_mark(pair, scene) = mark_of(cache, &cache->full, pair, scene);
 }
 
 double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene) {
-  return motion_since(&cache->full, cache, pair, scene);
+  const FullEval *w = &cache->full;
+  if (!cache->listed || w->serial[0] == 0) return INFINITY;
+  const PathLength *a = &scene->path_length[pair->a], *b = &scene->path_length[pair->b];
+  if (w->serial[0] == a->serial && w->serial[1] == b->serial) return 0;
+  const Mark mark = {w->apart, w->spread, w->turn, cache->extent + w->rel, w->near, 0};
+  return mark_motion(&mark, a, b);
 }
 
-double cache_mark_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene) {
-  return motion_since(&cache->mark, cache, pair, scene);
+double mark_motion(const Mark *w, const PathLength *a, const PathLength *b) {
+  if (w->size == 0) return INFINITY;
+  double way = norm(sub(sub(a->length.mid, b->length.origin), w->apart)) + a->rounding + b->rounding +
+               a->length.spread - w->spread + (b->length.turn - w->turn) * w->size;
+  return way / b->stretch * (1 + 1e-9);
 }
 
-void cache_set_mark(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near) {
-  if (near > cache->mark.near - cache_mark_motion(cache, pair, scene)) cache->mark = eval_now(pair, scene, rel, near);
+double mark_near(const Mark *w, const PathLength *a, const PathLength *b) { return w->near - mark_motion(w, a, b); }
+
+void cache_set_mark(const PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near) {
+  const PathLength *length = scene->path_length;
+  Mark *mark = pair_mark(pair, scene);
+  if (!(near > mark_near(mark, &length[pair->a], &length[pair->b]))) return;
+  const FullEval now = eval_now(pair, scene, rel, near);
+  *mark = mark_of(cache, &now, pair, scene);
+}
+
+bool pair_is_far(const ContactScene *scene, int slot, const int body[2]) {
+  const PathLength *a = &scene->path_length[body[0]], *b = &scene->path_length[body[1]];
+  const Mark *w = &scene->store->cache->mark[slot];
+  return mark_near(w, a, b) > w->reach / b->stretch * (1 + 1e-9);
 }
 
 double least_stretch(const Affine *q) {

@@ -198,6 +198,10 @@ void pair_bound_take(Pair *pair, const ContactScene *scene, const struct BoundPl
  * anywhere on the step either, so that pair_eval would change nothing. */
 typedef enum PairAhead { PAIR_UNCLEAR = 0, PAIR_CLEAR, PAIR_FAR } PairAhead;
 PairAhead pair_clear(Pair *pair, const ContactScene *scene);
+/* Of a pair that is idle, without reading it: is it PAIR_FAR on the whole step; has it no contact at the poses in
+ * scene->path_length? body: a and b. */
+bool pair_far_ahead(const ContactScene *scene, int slot, const int body[2]);
+bool pair_is_far(const ContactScene *scene, int slot, const int body[2]);
 /* As pair_bound for all stencils, listed or not, for steps up to t_wanted. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
 /* The same for two stiff bodies, if another machine searches and tests the stencils. COVER_LIST: the pair needs a new

@@ -141,7 +141,8 @@ void pair_query_begin(Pair *pair, const ContactScene *scene, const Affine *qa, c
   cache->ref = affine_relative(qa, qb);
   cache->radius = radius;
   cache->extent = pair_displacement(scene_side(scene, pair->a).mesh, &zero, &cache->ref);
-  cache->full.serial[0] = cache->mark.serial[0] = 0;
+  cache->full.serial[0] = 0;
+  pair_mark(pair, scene)->size = 0;
 }
 
 void pair_query_put(Pair *pair, const ContactScene *scene, int count) {

@@ -37,6 +37,7 @@ bool store_init(PairStore *s, int threads) {
 void store_destroy(PairStore *s) {
   for (int k = 0; s->cache && k < POOLS; k++) pool_destroy(pool_of(s, k));
   if (s->cache) mem_free(s->cache->slot);
+  if (s->cache) mem_free(s->cache->mark);
   if (s->cache) mem_free(s->cache->task);
   mem_free(s->cache);
   memset(s, 0, sizeof *s);
@@ -53,7 +54,8 @@ static bool reserve_zeroed(void **array, int *capacity, int count, size_t item_s
 
 bool store_reserve(PairStore *s, int slots) {
   CacheStore *c = s->cache;
-  return reserve_zeroed((void **)&c->slot, &c->slot_count, slots, sizeof(PairCache));
+  return reserve_zeroed((void **)&c->slot, &c->slot_count, slots, sizeof(PairCache)) &&
+         reserve_zeroed((void **)&c->mark, &c->mark_count, slots, sizeof(Mark));
 }
 
 bool store_settle(PairStore *s) {
@@ -84,6 +86,7 @@ void pair_drop_cache(Pair *p, PairStore *s) {
   PairCache *c = &s->cache->slot[p->slot];
   for (int k = CACHE_RANGES; k < RANGES; k++) pool_release(pool_of(s, k), range_of(s, p, k));
   memset(c, 0, sizeof *c);
+  s->cache->mark[p->slot].size = 0;
 }
 
 void pair_destroy(Pair *p, PairStore *s) {

@@ -118,11 +118,22 @@ void bound_note(Cpu *cpu, int k, const Pair *p) {
 void bound_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   PairAhead ahead = pair_clear(p, &cpu->scene);
-  cpu->pair_far[k] = ahead == PAIR_FAR;
+  cpu->pair_far[k] = ahead == PAIR_FAR ? FAR_AHEAD : 0;
   if (ahead) return;
   const Affine *q = w->q.body, *d = w->direction.body;
   pair_bound(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
   bound_note(cpu, k, p);
+}
+
+/* Idle pairs that are far on the whole step. */
+static bool is_far_ahead(Cpu *cpu, int k) {
+  bool far = cpu->pair_idle[k] && pair_far_ahead(&cpu->scene, cpu->pairs.slot[k], cpu->pairs.body[k]);
+  if (far) cpu->pair_far[k] = FAR_AHEAD;
+  return far;
+}
+
+static Outcome bound_near_pairs(Cpu *cpu) {
+  return noted_terms(cpu) ? for_pairs_unless(cpu, is_far_ahead, bound_task, NULL, NULL) : for_pairs(cpu, bound_task);
 }
 
 double bound_wanted(const Cpu *cpu, int k) {
@@ -237,7 +248,7 @@ static Outcome bound_pairs(Cpu *cpu, double t0) {
   soft_load_motion(cpu, cpu->work.direction);
   Outcome outcome = list_large_pairs(cpu);
   const Accelerator *other = cpu->accelerator;
-  if (!stage_failed(outcome)) outcome = other ? other->bound(cpu->accelerator_self, cpu) : for_pairs(cpu, bound_task);
+  if (!stage_failed(outcome)) outcome = other ? other->bound(cpu->accelerator_self, cpu) : bound_near_pairs(cpu);
   if (stage_failed(outcome) && !cpu->domain) return outcome;
   if (!reduce_bounds(cpu) || !picks_join(&cpu->uncovered)) outcome = stage_from(false);
   outcome = share_islands(cpu, SHARE_BOUND, outcome);

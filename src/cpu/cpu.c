@@ -5,8 +5,7 @@ typedef struct Loop {
   Cpu *cpu;
   BodyTask *body;
   PairTask *pair;
-  bool near, busy;            /* pairs that are far, or idle, are left out */
-  const unsigned char *terms; /* so are pairs for which this is 0; NULL = none */
+  PairTest *skip; /* pairs for which it is true are left out; NULL = none */
   ParallelBody *then, *chunk;
 } Loop;
 
@@ -53,15 +52,10 @@ bool pair_selected(const Cpu *cpu, int k) {
          ((s->of[body[0]] >= 0 && cpu->work.active[body[0]]) || (s->of[body[1]] >= 0 && cpu->work.active[body[1]]));
 }
 
-static bool is_left_out(const Loop *loop, int k) {
-  const Cpu *cpu = loop->cpu;
-  return (loop->near && cpu->pair_far[k]) || (loop->terms && !loop->terms[k]) || (loop->busy && cpu->pair_idle[k]);
-}
-
 static void pair_item(void *context, int k) {
   const Loop *loop = context;
   Cpu *cpu = loop->cpu;
-  if (!is_left_out(loop, k) && pair_selected(cpu, k)) {
+  if (pair_selected(cpu, k) && !(loop->skip && loop->skip(cpu, k))) {
     Pair *p = pairs_at(&cpu->pairs, k);
     if (!pair_stops(p, &cpu->scene)) loop->pair(cpu, k, p);
     if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
@@ -93,12 +87,20 @@ static Outcome run_pairs(Loop loop) {
   return pairs_outcome(cpu);
 }
 
-Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk) {
-  return run_pairs((Loop){.cpu = cpu, .pair = task, .near = true, .then = then, .chunk = chunk});
+Outcome for_pairs_unless(Cpu *cpu, PairTest *test, PairTask *task, ParallelBody *then, ParallelBody *chunk) {
+  return run_pairs((Loop){.cpu = cpu, .pair = task, .skip = test, .then = then, .chunk = chunk});
 }
 
+bool noted_far(Cpu *cpu, int k) { return cpu->pair_far[k] == FAR_AHEAD; }
+
+Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk) {
+  return for_pairs_unless(cpu, noted_far, task, then, chunk);
+}
+
+static bool lacks_terms(Cpu *cpu, int k) { return !cpu->pair_terms[k]; }
+
 Outcome for_acting_pairs(Cpu *cpu, PairTask *task, ParallelBody *then) {
-  return run_pairs((Loop){.cpu = cpu, .pair = task, .terms = noted_terms(cpu), .then = then});
+  return for_pairs_unless(cpu, noted_terms(cpu) ? lacks_terms : NULL, task, then, NULL);
 }
 
 Outcome for_pairs(Cpu *cpu, PairTask *task) { return run_pairs((Loop){.cpu = cpu, .pair = task}); }
@@ -136,13 +138,15 @@ static void part_of_both(void *context, int k) {
   for (int e = pairs->part[k].first; e < pairs->part[k].end; e++) pair_item(context, pairs->item[e]);
 }
 
+static bool is_idle(Cpu *cpu, int k) { return cpu->pair_idle[k]; }
+
 /* Pairs are on the threads of their other loops, which have them in their caches. */
 Outcome for_bodies_and_busy_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
   const Segments *bodies = &cpu->islands->member, *pairs = &cpu->island_pairs;
   int items = bodies->part_items + pairs->part_items;
   int parts = pairs->part_count ? pairs->part_count : bodies->part_count;
   int grain = items ? 1 + (int)((int64_t)claim_size(cpu, items, 64, 160) * parts / items) : 1;
-  Loop loop = {.cpu = cpu, .body = body, .pair = pair, .busy = true};
+  Loop loop = {.cpu = cpu, .body = body, .pair = pair, .skip = is_idle};
   cpu->failed = -1;
   if (!pairs->part_count) parallel_for(cpu->threads, parts, grain, bodies_of_part, &loop);
   else if (cpu->threads > 1 && pairs->share_count == cpu->threads)

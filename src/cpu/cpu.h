@@ -40,6 +40,9 @@ typedef struct SoftPart {
   bool is_edge;
 } SoftPart;
 
+/* PAIR_FAR on the way from the accepted poses along the directions; idle, and far at the trial poses. */
+enum { FAR_AHEAD = 1, FAR_NOW };
+
 typedef struct Cpu {
   const Model *model;
   const Accelerator *accelerator; /* NULL = none */
@@ -70,7 +73,7 @@ typedef struct Cpu {
   bool regrouped;            /* pairs or islands are not those of the last matrix */
   bool *pair_couples;        /* per pair: it couples its bodies in the matrix */
   unsigned char *pair_cost;  /* per pair: about what it costs in a loop, 1 to 255 */
-  bool *pair_far;            /* per pair: PAIR_FAR on the way from the accepted poses along the directions */
+  unsigned char *pair_far;   /* per pair: FAR_AHEAD, or FAR_NOW if only at the trial poses; else 0 */
   int pair_of_capacity, pair_acts_capacity, pair_couples_capacity, pair_cost_capacity, pair_far_capacity,
       pair_terms_capacity, pair_coupled_capacity, pair_idle_capacity;
   Segments island_pairs;  /* pairs by island */
@@ -162,6 +165,7 @@ static inline bool pair_has_terms(const Pair *pair) { return pair->contact.count
 static inline void note_terms(Cpu *cpu, int k, const Pair *pair) {
   cpu->pair_terms[k] = pair_has_terms(pair);
   cpu->pair_coupled[k] = pair->coupled;
+  cpu->pair_idle[k] = pair_is_idle(pair);
 }
 /* Per pair, whether it has contacts or friction; NULL if other machines or processes change them. */
 static inline const unsigned char *noted_terms(const Cpu *cpu) {
@@ -180,15 +184,18 @@ static inline int claim_size(const Cpu *cpu, int count, int least_items, int mos
 }
 /* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
 bool list_work(Cpu *cpu);
-/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. for_near_pairs leaves out pairs
- * that are far, for_acting_pairs those without contacts and friction. With the Cpu as context, `then` is called for each
- * listed pair, also if it is left out or not selected, and `chunk` for each listed chunk of island_pairs after its
- * pairs. */
+/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. for_pairs_unless leaves out pairs
+ * for which the test is true, for_near_pairs those that are noted as far, for_acting_pairs those without contacts and
+ * friction. With the Cpu as context, `then` is called for each listed pair, also if it is left out or not selected, and
+ * `chunk` for each listed chunk of island_pairs after its pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
+typedef bool PairTest(Cpu *cpu, int k); /* of a selected pair, before it is read */
 Outcome for_pairs(Cpu *cpu, PairTask *task);
 /* The same for picked pairs, which are expensive each: a thread claims one at a time. */
 Outcome for_picked_pairs(Cpu *cpu, const Picks *picks, PairTask *task);
+Outcome for_pairs_unless(Cpu *cpu, PairTest *test, PairTask *task, ParallelBody *then, ParallelBody *chunk);
 Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk);
+PairTest noted_far; /* pair_far is FAR_AHEAD */
 Outcome for_acting_pairs(Cpu *cpu, PairTask *task, ParallelBody *then);
 /* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are
  * not listed, moments; the last one's part that changes the pattern alone. */
@@ -241,7 +248,8 @@ PairTask loads_list_task;
 Outcome loads_list(Cpu *cpu);
 /* Before the contacts of pair k are assembled: forgets what is expected, if its island's last step was whole. */
 void expect_nothing(const Cpu *cpu, int k, Pair *pair);
-Outcome forces_expect(Cpu *cpu); /* before loads_predict: the forces of contacts after Newton's step */
+/* The forces of contacts after Newton's step; before loads_predict, which may do it instead. */
+Outcome forces_expect(Cpu *cpu);
 Outcome loads_predict(Cpu *cpu);
 /* Runs item for each listed pair, or those for which `of` is true if it is not NULL. It stores two sums of its own in
  * its part (a change and a load), and those of each listed chunk are added. False if memory is out. */

@@ -65,8 +65,11 @@ static void expect_task(Cpu *cpu, int k, Pair *p) {
   if (has_contacts(cpu, k)) pair_expect(p, &cpu->scene, steps_of(cpu), moves);
 }
 
+/* Do the pairs expect their forces in the loop that predicts loads? Their contacts are then read once. */
+static bool expects_later(const Cpu *cpu) { return cpu->follows && noted_terms(cpu); }
+
 Outcome forces_expect(Cpu *cpu) {
-  if (solved_elsewhere(cpu)) return stage_done();
+  if (solved_elsewhere(cpu) || expects_later(cpu)) return stage_done();
   exchange_steps(cpu);
   return for_acting_pairs(cpu, expect_task, NULL);
 }
@@ -78,6 +81,7 @@ static void predict_item(void *context, int k) {
   Pair *p = pairs_at(&cpu->pairs, k);
   LoadChange own = {0, 0, 0, 0};
   if (solved_elsewhere(cpu)) return;
+  if (expects_later(cpu) && pair_selected(cpu, k)) expect_task(cpu, k, p);
   if (p->friction.count > 0 && pair_follows(cpu, k, p)) {
     const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
     if (!has_contacts(cpu, k)) { /* of copies, as their owner has them */

@@ -114,7 +114,7 @@ static void note_pair(void *context, int k) {
   const Pair *p = pairs_at(&cpu->pairs, k);
   cpu->pair_cost[k] = pair_cost(p);
   note_terms(cpu, k, p);
-  cpu->pair_idle[k] = pair_is_idle(p) && !cpu->accelerator;
+  cpu->pair_idle[k] &= !cpu->accelerator;
   if (cpu->pair_idle[k]) return;
   double change = meets_within_rounding(cpu, p) ? INFINITY : p->energy_trial - p->energy;
   cpu->pair_part[k] = (Partial){.sum = {change, p->noise},
@@ -154,6 +154,14 @@ void eval_task(Cpu *cpu, int k, Pair *p) {
   pair_eval(p, &cpu->scene, &cpu->work.trial.body[p->a], &cpu->work.trial.body[p->b]);
 }
 
+/* The poses of all bodies are those in path_length. */
+static bool is_far(Cpu *cpu, int k) {
+  if (noted_far(cpu, k)) return true;
+  bool far = cpu->pair_idle[k] && noted_terms(cpu) && pair_is_far(&cpu->scene, cpu->pairs.slot[k], cpu->pairs.body[k]);
+  cpu->pair_far[k] = far ? FAR_NOW : 0;
+  return far;
+}
+
 /* Long lists of soft surfaces, each on all threads. */
 static void mark_large_pairs(Cpu *cpu) {
   const Affine *q = cpu->work.trial.body;
@@ -170,7 +178,7 @@ static Outcome eval_pairs(Cpu *cpu) {
   if (!reserve_pair_parts(cpu)) return stage_from(false);
   if (!other) {
     mark_large_pairs(cpu);
-    return for_near_pairs(cpu, eval_task, note_pair, pair_chunk);
+    return for_pairs_unless(cpu, is_far, eval_task, note_pair, pair_chunk);
   }
   Outcome outcome = other->eval(cpu->accelerator_self, cpu);
   if (!stage_failed(outcome)) segments_for(&cpu->island_pairs, cpu->threads, 64, note_pair, pair_chunk, cpu);

@@ -718,7 +718,7 @@ ABD_API AbdStatus abd_body_set_state(AbdWorld *world, AbdBodyId body, const AbdB
 typedef enum AbdEventKind {
   ABD_EVENT_TOUCH_BEGAN = 0, /* two bodies came within the contact range of each other */
   ABD_EVENT_TOUCH_ENDED,     /* two bodies left it; not raised for a body that was removed */
-  ABD_EVENT_BODY_ADDED,      /* between steps; bodies of the start have no event */
+  ABD_EVENT_BODY_ADDED,      /* after the start; bodies that are there at the start have no event */
   ABD_EVENT_BODY_REMOVED,
   ABD_EVENT_JOINT_ADDED,
   ABD_EVENT_JOINT_REMOVED,

@@ -84,13 +84,12 @@ static bool raise_exclusions(AbdWorld *world, const Model *now, const Model *the
   return true;
 }
 
-/* Events of everything that one of the two models has and the other has not. A world without a step has none. */
+/* Events of everything that one of the two models has and the other has not. */
 static bool raise_changes(AbdWorld *world) {
   const Model *m = &world->model, *b = &world->branch;
   const AbdBodyId none = {0};
   const AbdJointId no_joint = {0};
   bool ok = true;
-  if (world->state.step == 0) return true;
   for (int j = 0; ok && j < m->joint_count; j++)
     if (model_joint_index(b, m->joint[j].id) < 0)
       ok = world_raise(world, ABD_EVENT_JOINT_REMOVED, m->joint[j].def.body_a, m->joint[j].def.body_b,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,49 @@ static void test_run(void **state) {
   assert_int_equal(rmdir(path), 0); /* nothing is left */
 }
 
+/* A body that a program adds to a run before its first step is in the frames from that step on. */
+static void test_a_change_before_the_first_step(void **state) {
+  (void)state;
+  char path[] = "/tmp/abd-kit-XXXXXX", file[64];
+  assert_non_null(mkdtemp(path));
+  snprintf(file, sizeof file, "%s/run.abd", path);
+  AbdError error;
+  AbdScene *scene = parse(NULL, 0), *again = NULL;
+  AbdWorld *world = build(scene), *resumed;
+  AbdRun *run = abd_run_create(file, NULL, scene, world, &error), *reader;
+  if (!run) fail_msg("%s", error.text);
+  AbdBodyDef def = abd_default_body_def();
+  AbdBodyView box;
+  AbdBodyId late;
+  AbdRunBody body;
+  AbdRunFrame frame;
+  assert_int_equal(abd_body_view(world, (AbdBodyId){2}, &box), ABD_OK);
+  def.mesh = box.mesh, def.position[2] = 3;
+  assert_int_equal(abd_world_add_body(world, &def, &late), ABD_OK);
+  assert_int_equal(abd_world_remove_body(world, (AbdBodyId){2}), ABD_OK);
+  step(run, scene, world, 6);
+  abd_run_close(run);
+  reader = abd_run_open(file, &error);
+  if (!reader) fail_msg("%s", error.text);
+  assert_int_equal(abd_run_body(reader, late, &body), ABD_OK);
+  assert_int_equal(body.born, 1);
+  for (int64_t k = 0; k <= 6; k++) {
+    if (abd_run_frame(reader, k, &frame) != ABD_OK) fail_msg("%s", abd_run_error(reader));
+    print_message("step %d: height %g\n", (int)k, frame.node[body.node + 2]);
+    assert_true(k == 0 ? isnan(frame.node[body.node]) : frame.node[body.node + 2] > 2.9);
+    assert_true(isnan(frame.node[12]) == (k > 0));
+  }
+  abd_run_close(reader);
+  assert_null(abd_run_resume(file, 1, &again, &resumed, &error));
+  expect(ABD_ERROR_FILE, "a program added it between steps", &error);
+  abd_world_destroy(resumed);
+  abd_scene_destroy(again);
+  abd_scene_destroy(scene);
+  abd_world_destroy(world);
+  unlink(file);
+  assert_int_equal(rmdir(path), 0);
+}
+
 /* A tetrahedron with one triangle flipped and one twice, written, read, checked and repaired. */
 static void test_surface(void **state) {
   (void)state;
@@ -263,9 +307,8 @@ static void test_surface(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_scene_errors),
-      cmocka_unit_test(test_scene_views),
-      cmocka_unit_test(test_run),
+      cmocka_unit_test(test_scene_errors), cmocka_unit_test(test_scene_views),
+      cmocka_unit_test(test_run),          cmocka_unit_test(test_a_change_before_the_first_step),
       cmocka_unit_test(test_surface),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

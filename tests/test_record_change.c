@@ -200,6 +200,141 @@ static void test_a_body_that_no_step_saw(void **state) {
   close_trial(&t);
 }
 
+/* A world changes after its run began and before its first step. Then it is restored, which raises no events. */
+static AbdBodyId change_the_start(Trial *t, void **bytes, size_t *size) {
+  AbdBodyDef def = abd_default_body_def();
+  AbdJointDef pin = abd_default_joint_def();
+  AbdBodyId late;
+  def.mesh.id = 1, def.position[2] = 3, def.group = -1;
+  assert_int_equal(abd_world_exclude_pair(t->world, (AbdBodyId){1}, (AbdBodyId){2}), ABD_OK);
+  assert_int_equal(abd_world_remove_body(t->world, (AbdBodyId){2}), ABD_OK);
+  assert_int_equal(abd_world_add_body(t->world, &def, &late), ABD_OK);
+  pin.kind = ABD_JOINT_BALL, pin.body_a = late, pin.point[2] = 3;
+  assert_int_equal(abd_world_add_joint(t->world, &pin, NULL), ABD_OK);
+  *size = abd_world_snapshot_size(t->world), *bytes = malloc(*size);
+  assert_int_equal(abd_world_save(t->world, *bytes, *size), ABD_OK);
+  return late;
+}
+
+static void check_changed_start(Trial *t, AbdBodyId late, int64_t last) {
+  RunScene scene;
+  RunJoints joints;
+  AbdJointReading reading;
+  double nodes[12];
+  GOOD(t, run_drain(t->run));
+  GOOD(t, run_read_scene(t->run, &scene));
+  GOOD(t, run_read_joints(t->run, &scene, &joints));
+  assert_int_equal(scene.body_count, late.id);
+  assert_int_equal(joints.count, 1);
+  assert_true(scene.body[0].born == 0 && scene.body[0].died == INT64_MAX);
+  assert_true(scene.body[1].born == 0 && scene.body[1].died == 1);
+  assert_true(scene.body[late.id - 1].born == 1 && scene.body[late.id - 1].died == INT64_MAX);
+  assert_true(joints.joint[0].born == 1 && joints.joint[0].died == INT64_MAX);
+  for (int64_t k = 0; k <= last; k++) {
+    RunFrame frame;
+    GOOD(t, run_read_frame(t->run, &scene, k, &frame));
+    GOOD(t, run_read_joint_readings(t->run, &joints, k, &reading));
+    assert_true(isnan(frame.nodes[scene.body[1].node]) == (k > 0));
+    if (k == last) {
+      assert_int_equal(abd_body_nodes(t->world, late, nodes), ABD_OK);
+      assert_memory_equal(nodes, frame.nodes + scene.body[late.id - 1].node, sizeof nodes);
+    }
+    run_frame_destroy(&frame);
+  }
+  run_joints_destroy(&joints);
+  run_scene_destroy(&scene);
+}
+
+static void test_changes_before_the_first_step(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 4; kind++) { /* with a thread; restored */
+    Trial t;
+    void *bytes;
+    size_t size;
+    open_trial(&t, kind & 1);
+    AbdBodyId late = change_the_start(&t, &bytes, &size);
+    if (kind & 2) assert_int_equal(abd_world_restore(t.world, bytes, size), ABD_OK);
+    step(&t, 3);
+    check_changed_start(&t, late, 3);
+    RunExclusion *exclusion;
+    size_t exclusions;
+    GOOD(&t, run_read_exclusions(t.run, &exclusion, &exclusions));
+    assert_int_equal(exclusions, kind & 2 ? 0 : 1);
+    assert_true(exclusions == 0 || (exclusion->step == 1 && exclusion->excluded));
+    free(exclusion);
+    GOOD(&t, run_rewind(t.run, 0));
+    assert_int_equal(abd_world_restore(t.world, bytes, size), ABD_OK);
+    step(&t, 2);
+    check_changed_start(&t, late, 2);
+    free(bytes);
+    close_trial(&t);
+  }
+}
+
+/* A step that is not recorded has the events of the changes before it. */
+static void test_changes_before_an_attempt(void **state) {
+  Trial t;
+  void *bytes;
+  RunScene scene;
+  (void)state;
+  open_trial(&t, true);
+  step(&t, 2);
+  AbdBodyDef def = abd_default_body_def();
+  AbdBodyId id;
+  def.mesh.id = 1, def.position[2] = 3;
+  assert_int_equal(abd_world_add_body(t.world, &def, &id), ABD_OK);
+  assert_int_equal(abd_world_remove_body(t.world, (AbdBodyId){2}), ABD_OK);
+  size_t size = abd_world_snapshot_size(t.world);
+  bytes = malloc(size);
+  assert_int_equal(abd_world_save(t.world, bytes, size), ABD_OK);
+  assert_int_equal(abd_world_step(t.world, NULL), ABD_OK);
+  assert_int_equal(abd_world_restore(t.world, bytes, size), ABD_OK);
+  step(&t, 2);
+  GOOD(&t, run_drain(t.run));
+  GOOD(&t, run_read_scene(t.run, &scene));
+  assert_int_equal(scene.body_count, id.id);
+  assert_true(scene.body[1].died == 3 && scene.body[id.id - 1].born == 3);
+  for (int64_t k = 0; k <= 4; k++) {
+    RunFrame frame;
+    GOOD(&t, run_read_frame(t.run, &scene, k, &frame));
+    run_frame_destroy(&frame);
+  }
+  run_scene_destroy(&scene);
+  free(bytes);
+  close_trial(&t);
+}
+
+/* Bodies that came before the file began are in it once. */
+static void test_changes_before_the_file(void **state) {
+  Trial t;
+  RunScene scene;
+  RunError failure;
+  (void)state;
+  open_trial(&t, false);
+  AbdBodyDef def = abd_default_body_def();
+  AbdBodyId id;
+  def.mesh.id = 1, def.position[2] = 3;
+  assert_int_equal(abd_world_add_body(t.world, &def, &id), ABD_OK);
+  assert_int_equal(abd_world_remove_body(t.world, (AbdBodyId){2}), ABD_OK);
+  run_close(t.run);
+  t.run = run_create(t.path, &failure);
+  if (!t.run) fail_msg("%s", failure.text);
+  GOOD(&t, run_write_meta(t.run, "dt", "0.01") && run_write_world(t.run, t.world) && run_write_frame(t.run, t.world) &&
+               run_publish(t.run));
+  step(&t, 2);
+  GOOD(&t, run_read_scene(t.run, &scene));
+  assert_int_equal(scene.body_count, id.id);
+  assert_true(scene.body[1].born == 0 && scene.body[1].died == 0);
+  assert_true(scene.body[id.id - 1].born == 0 && scene.body[id.id - 1].died == INT64_MAX);
+  for (int64_t k = 0; k <= 2; k++) {
+    RunFrame frame;
+    GOOD(&t, run_read_frame(t.run, &scene, k, &frame));
+    run_frame_destroy(&frame);
+  }
+  run_scene_destroy(&scene);
+  close_trial(&t);
+}
+
 /* A joint that breaks is gone in the frame of that step. */
 static void test_a_joint_that_breaks(void **state) {
   Trial t;
@@ -261,9 +396,10 @@ static void test_the_format_before(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lives_and_frames),        cmocka_unit_test(test_rewinding),
-      cmocka_unit_test(test_a_body_that_no_step_saw), cmocka_unit_test(test_a_joint_that_breaks),
-      cmocka_unit_test(test_the_format_before),
+      cmocka_unit_test(test_lives_and_frames),          cmocka_unit_test(test_rewinding),
+      cmocka_unit_test(test_a_body_that_no_step_saw),   cmocka_unit_test(test_a_joint_that_breaks),
+      cmocka_unit_test(test_the_format_before),         cmocka_unit_test(test_changes_before_the_first_step),
+      cmocka_unit_test(test_changes_before_an_attempt), cmocka_unit_test(test_changes_before_the_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,8 @@ ABD_API AbdRun *abd_run_create(const char *path, const AbdRunDef *def, AbdScene 
 ABD_API void abd_run_discard(const char *path);
 /* A file of the world as it stands, started or not, with one frame: for looking at a start that crosses. */
 ABD_API AbdStatus abd_run_write_start(const char *path, const AbdScene *scene, const AbdWorld *world, AbdError *error);
-/* Hands over the last step of the world. A failure means that this step and perhaps earlier ones are missing. */
+/* Hands over the last step of the world, with the bodies and joints that came or went since the one before or since
+ * abd_run_create. A failure means that this step and perhaps earlier ones are missing. */
 ABD_API AbdStatus abd_run_record(AbdRun *run, const AbdWorld *world, const AbdStepReport *report);
 /* The first step that a failed abd_run_record or abd_run_finish did not write. */
 ABD_API int64_t abd_run_missing_step(const AbdRun *run);

@@ -244,6 +244,23 @@ def test_recording_follows_changes(stack, tmp_path):
     assert abd.run(stack, tmp_path / "z.abd", time=0.15, progress=False)[-1].step == 15
 
 
+def test_changes_before_the_first_recorded_step(stack, tmp_path):
+    early = stack.copy()
+    early.start()
+    early.add_body(abd.sphere(0.1), position=(3, 0, 1), name="early")
+    with early, early.record(tmp_path / "x.abd"):
+        late = early.add_body(abd.sphere(0.1), position=(4, 0, 1), name="late")
+        early.body("box 2").remove()
+        early.step(3)
+        height = early.poses[early.body_ids.tolist().index(late.id)][2, 0]
+    run = abd.Run(tmp_path / "x.abd")
+    assert [run.body(name)["born"] for name in ("early", "late")] == [0, 1] and run.body("box 2")["died"] == 1
+    assert len([body for body in run.bodies if body["name"] == "early"]) == 1
+    assert [frame.step for frame in run] == [0, 1, 2, 3]
+    assert np.isnan(run[0].poses[late.id - 1]).all() and run[3].poses[late.id - 1][2, 0] == height
+    assert run.verify()["crossings"] == 0
+
+
 def test_closed_run(boxes):
     run = abd.Run(boxes.path)
     run.close()

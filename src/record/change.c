@@ -1,6 +1,7 @@
 /* What comes and goes in the middle of a run: rows of new meshes, bodies and joints, their steps `born` and `died`,
  * events; and undoing that. See run.h. Tested in tests/test_record_change.c. */
 #include "record/file.h"
+#include "record/world_nodes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,30 +52,88 @@ bool run_write_events(Run *run, const AbdEvent *event, size_t count) {
   return good;
 }
 
+bool run_has_world(const Run *run, const AbdWorld *world) {
+  return run->bodies == world_bodies(world) && run->joints == world_joints(world);
+}
+
+void run_keep_world(Run *run, const AbdWorld *world) {
+  run->bodies = world_bodies(world), run->joints = world_joints(world);
+}
+
+void run_forget_world(Run *run) { run->bodies = run->joints = UINT64_MAX; }
+
+typedef bool IsThere(const AbdWorld *world, uint32_t id);
+
+static bool body_is_there(const AbdWorld *world, uint32_t id) {
+  AbdBodyView view;
+  return abd_body_view(world, (AbdBodyId){id}, &view) == ABD_OK;
+}
+
+static bool joint_is_there(const AbdWorld *world, uint32_t id) {
+  AbdJointDef def;
+  return abd_joint_def(world, (AbdJointId){id}, &def) == ABD_OK;
+}
+
+/* Lists the ids that are alive in the file and not in the world; gone has room for all. */
+static bool list_gone(Run *run, const char *table, const AbdWorld *world, IsThere *is_there, uint32_t *gone,
+                      size_t *count) {
+  char sql[96];
+  snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE died IS NULL ORDER BY id", table);
+  sqlite3_stmt *s = run_prepare(run, sql);
+  int code = SQLITE_ERROR;
+  while (s && (code = sqlite3_step(s)) == SQLITE_ROW) {
+    uint32_t id = (uint32_t)sqlite3_column_int64(s, 0);
+    if (!is_there(world, id)) gone[(*count)++] = id;
+  }
+  bool good = s && (code == SQLITE_DONE || run_fail_sqlite(run, "read what is there"));
+  sqlite3_finalize(s);
+  return good;
+}
+
 static bool write_death(Run *run, const char *table, uint32_t id, int64_t step) {
   char sql[128];
-  snprintf(sql, sizeof sql, "UPDATE %s SET died = %lld WHERE id = %u AND died IS NULL", table, (long long)step, id);
+  snprintf(sql, sizeof sql, "UPDATE %s SET died = %lld WHERE id = %u", table, (long long)step, id);
   return run_exec(run, sql, "write that a body or joint is gone");
 }
 
-bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, const AbdEvent *event, size_t count) {
-  uint32_t last = 0, last_joint = 0;
-  int64_t now = step->report->step;
-  for (size_t k = 0; k < count; k++) {
-    if (event[k].kind == ABD_EVENT_BODY_ADDED && event[k].body_a.id > last) last = event[k].body_a.id;
-    if (event[k].kind == ABD_EVENT_JOINT_ADDED && event[k].joint.id > last_joint) last_joint = event[k].joint.id;
-  }
-  bool good = run_write_new_bodies(run, world, now, last) && run_write_joint_defs(run, world, now, last_joint);
-  for (size_t k = 0; good && k < count; k++) {
-    const AbdEvent *e = &event[k];
-    const char *color =
-        e->kind == ABD_EVENT_BODY_ADDED && step->color ? step->color(step->color_user, e->body_a.id) : NULL;
-    if (color) good = run_write_color(run, e->body_a.id, color);
-    if (e->kind == ABD_EVENT_BODY_REMOVED) good = write_death(run, "body", e->body_a.id, now);
-    if (e->kind == ABD_EVENT_JOINT_REMOVED || e->kind == ABD_EVENT_JOINT_BROKE)
-      good = write_death(run, "joint_def", e->joint.id, now);
+static bool write_deaths(Run *run, const char *table, const AbdWorld *world, IsThere *is_there, int64_t step) {
+  uint32_t last;
+  size_t count = 0;
+  if (!run_last_id(run, table, &last)) return false;
+  uint32_t *gone = malloc(((size_t)last + 1) * sizeof *gone);
+  if (!gone) return run_fail(run, RUN_DISK, "%s: out of memory", run->path);
+  bool good = list_gone(run, table, world, is_there, gone, &count);
+  for (size_t k = 0; good && k < count; k++) good = write_death(run, table, gone[k], step);
+  free(gone);
+  return good;
+}
+
+static bool write_colors(Run *run, const RunStep *step, uint32_t after, uint32_t last) {
+  bool good = true;
+  for (uint32_t id = after + 1; good && step->color && id <= last; id++) {
+    const char *color = step->color(step->color_user, id);
+    if (color) good = run_write_color(run, id, color);
   }
   return good;
+}
+
+/* Those that came and went before the step are in its events alone. */
+static uint32_t last_added(const AbdEvent *event, size_t count, AbdEventKind kind, uint32_t last) {
+  for (size_t k = 0; k < count; k++) {
+    uint32_t id = kind == ABD_EVENT_BODY_ADDED ? event[k].body_a.id : event[k].joint.id;
+    if (event[k].kind == kind && id > last) last = id;
+  }
+  return last;
+}
+
+bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, const AbdEvent *event, size_t count) {
+  uint32_t body = last_added(event, count, ABD_EVENT_BODY_ADDED, (uint32_t)world_bodies(world));
+  uint32_t joint = last_added(event, count, ABD_EVENT_JOINT_ADDED, (uint32_t)world_joints(world)), after;
+  int64_t now = step->report->step;
+  return run_last_id(run, "body", &after) && run_write_new_bodies(run, world, now, body) &&
+         write_colors(run, step, after, body) && run_write_joint_defs(run, world, now, joint) &&
+         write_deaths(run, "body", world, body_is_there, now) &&
+         write_deaths(run, "joint_def", world, joint_is_there, now);
 }
 
 /* ---- Reading ---- */

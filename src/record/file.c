@@ -144,6 +144,7 @@ static Run *run_new(const char *path, RunMode mode) {
   Run *run = calloc(1, sizeof *run);
   if (!run) return NULL;
   run->lock = -1, run->mode = mode, run->version = RUN_FORMAT_VERSION, run->rewind = -1;
+  run_forget_world(run);
   run->path = strdup(path);
   if (run->path) return run;
   free(run);

@@ -38,7 +38,9 @@ struct Run {
   Shards *shards; /* of a run that has some; else NULL */
   int64_t lost_frames;
   int64_t rewind; /* the next step that is written deletes all after this one; -1 = none */
-  int reads;      /* of run_begin_read without its run_end_read */
+  /* world_bodies and world_joints that the file has now; UINT64_MAX = not known */
+  uint64_t bodies, joints;
+  int reads; /* of run_begin_read without its run_end_read */
   bool read_began;
 };
 
@@ -78,9 +80,13 @@ bool run_write_soft_mesh(Run *run, sqlite3_stmt *statement, const AbdWorld *worl
 void run_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);
 /* last: the largest id so far, also of joints that are gone already. */
 bool run_write_joint_defs(Run *run, const AbdWorld *world, int64_t born, uint32_t last);
-/* change.c: the rows of what came or went with the step of the events. */
+/* change.c: the rows of what came or went since the step before. The world is compared with the file, because a restore
+ * or a step that was not recorded leaves changes without an event. */
 bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, const AbdEvent *event, size_t count);
-bool run_rewind_world(Run *run, int64_t step); /* in a transaction */
+bool run_rewind_world(Run *run, int64_t step);             /* in a transaction */
+bool run_has_world(const Run *run, const AbdWorld *world); /* the bodies and joints of the file, at the last step */
+void run_keep_world(Run *run, const AbdWorld *world);      /* the file has them now */
+void run_forget_world(Run *run);                           /* what the file has is not known */
 /* rows.c, in a transaction: the deletion that run_rewind_later has asked for. */
 bool run_rewind_due(Run *run);
 /* Reads the columns born and died. */

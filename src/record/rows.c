@@ -86,6 +86,7 @@ static bool forget_steps(Run *run, int64_t step) {
 bool run_rewind_later(Run *run, int64_t step) {
   int64_t last;
   run->rewind = step;
+  run_forget_world(run);
   return run_count_lost(run, step, &last);
 }
 
@@ -93,6 +94,7 @@ bool run_rewind_due(Run *run) { return run->rewind < 0 || forget_steps(run, run-
 
 bool run_rewind(Run *run, int64_t step) {
   if (!run_begin(run)) return false;
+  run_forget_world(run);
   if (forget_steps(run, step) && run_commit(run)) {
     run->rewind = -1;
     return true;

@@ -98,8 +98,8 @@ enum { RUN_QUEUE_STEPS = 16, RUN_QUEUE_BYTES = 64 << 20 };
 
 /* Records the last step of the world: in its own transaction, or by the thread. With the thread, it waits while the
  * queue is full, and returns false if an earlier step could not be written. That step and all later ones up to this one
- * are then missing. The failure is returned once. If bodies or joints came or went, the step is written at once, with
- * them. */
+ * are then missing. The failure is returned once. If bodies or joints came or went since the step before, or since
+ * run_write_world, the step is written at once, with them. */
 bool run_record_step(Run *run, const AbdWorld *world, const RunStep *step);
 /* The first step that is missing after run_record_step or run_drain returned false. */
 int64_t run_missing_step(const Run *run);

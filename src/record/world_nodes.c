@@ -9,6 +9,11 @@ uint64_t world_bodies(const AbdWorld *world) {
   return (uint64_t)count << 32 | (count ? abd_world_body_at(world, count - 1).id : 0);
 }
 
+uint64_t world_joints(const AbdWorld *world) {
+  size_t count = abd_world_joint_count(world);
+  return (uint64_t)count << 32 | (count ? abd_world_joint_at(world, count - 1).id : 0);
+}
+
 size_t world_body_numbers(const AbdWorld *world, AbdBodyId body, size_t stiff) {
   AbdSoftView soft;
   bool is_soft = abd_body_is_soft(world, body) && abd_soft_view(world, body, &soft) == ABD_OK;

@@ -6,7 +6,9 @@
 #include <abd/abd.h>
 #include <stdint.h>
 
-uint64_t world_bodies(const AbdWorld *world); /* changes when a body comes or goes */
+/* The number of bodies and, in the lower half, the last id: other ones when a body comes or goes. */
+uint64_t world_bodies(const AbdWorld *world);
+uint64_t world_joints(const AbdWorld *world); /* the same of joints */
 size_t world_node_count(const AbdWorld *world);
 double *world_nodes_new(const AbdWorld *world); /* malloc'ed; NULL if memory is out */
 size_t world_rate_count(const AbdWorld *world); /* of velocities, in the same order */

@@ -182,19 +182,10 @@ bool run_write_new_bodies(Run *run, const AbdWorld *world, int64_t born, uint32_
          (after >= last || (write_bodies(run, world, born, after, last) && run_write_soft_defs(run, world, after)));
 }
 
-static uint32_t last_body(const AbdWorld *world) {
-  size_t count = abd_world_body_count(world);
-  return count ? abd_world_body_at(world, count - 1).id : 0;
-}
-
-static uint32_t last_joint(const AbdWorld *world) {
-  size_t count = abd_world_joint_count(world);
-  return count ? abd_world_joint_at(world, count - 1).id : 0;
-}
-
 bool run_write_world(Run *run, const AbdWorld *world) {
-  return run_write_new_bodies(run, world, 0, last_body(world)) &&
-         run_write_joint_defs(run, world, 0, last_joint(world));
+  run_keep_world(run, world);
+  return run_write_new_bodies(run, world, 0, (uint32_t)world_bodies(world)) &&
+         run_write_joint_defs(run, world, 0, (uint32_t)world_joints(world));
 }
 
 bool run_write_color(Run *run, uint32_t body, const char *color) {

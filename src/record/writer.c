@@ -79,11 +79,11 @@ static bool write_list(Run *run, const StepRecord *list, const Change *change) {
   for (const StepRecord *r = list; r; r = r->next)
     if (r->state_size) newest = r;
   bool good = run_begin_now(run) && run_rewind_due(run);
-  if (good && change && !run->is_shard)
-    good = run_write_changes(run, change->world, change->step, list->event, list->event_count);
+  if (good && change) good = run_write_changes(run, change->world, change->step, list->event, list->event_count);
   for (const StepRecord *r = list; good && r; r = r->next) good = write_record(run, r, r == newest);
   if (good && run_commit(run)) {
     run->rewind = -1;
+    if (change) run_keep_world(run, change->world);
     return true;
   }
   RunError error = run->error; /* the rollback may fail too, e.g. without a transaction */
@@ -272,7 +272,8 @@ static bool give_up(Run *run, StepRecord *r, size_t capacity, int64_t step) {
 }
 
 /* Did bodies or joints come or go? */
-static bool has_changes(const StepRecord *r) {
+static bool has_changes(const Run *run, const StepRecord *r, const AbdWorld *world) {
+  if (!run->is_shard && !run_has_world(run, world)) return true;
   for (size_t k = 0; k < r->event_count; k++) {
     AbdEventKind kind = r->event[k].kind;
     if (kind == ABD_EVENT_BODY_ADDED || kind == ABD_EVENT_BODY_REMOVED || kind == ABD_EVENT_JOINT_ADDED ||
@@ -302,7 +303,7 @@ static bool hand_over(Run *run, const AbdWorld *world, const RunStep *step) {
     if (step->gives_state) free((void *)step->state);
     return give_up(run, r, capacity, step->report->step);
   }
-  if (has_changes(r)) return write_change(run, r, r->capacity - capacity, world, step);
+  if (has_changes(run, r, world)) return write_change(run, r, r->capacity - capacity, world, step);
   append(run->writer, r, r->capacity - capacity);
   return true;
 }
@@ -315,7 +316,8 @@ static bool write_now(Run *run, const AbdWorld *world, const RunStep *step) {
   if (!filled && step->gives_state) free((void *)step->state);
   bool good = filled || run_fail(run, RUN_DISK, "%s: out of memory for %zu bytes of step %lld", run->path, record.size,
                                  (long long)step->report->step);
-  good = good && write_list(run, &record, &(Change){world, step});
+  const Change change = {world, step};
+  good = good && write_list(run, &record, has_changes(run, &record, world) ? &change : NULL);
   step_record_clear(&record);
   return good;
 }

@@ -349,6 +349,24 @@ static void test_answers(void **state) {
   view_server_stop(server);
 }
 
+/* A page gets no frames of other bodies than it has. */
+static void test_frames_of_the_bodies_that_a_page_has(void **state) {
+  (void)state;
+  ViewServer *server = start(NULL);
+  char target[96];
+  long long changes = -1;
+  const char *text = strstr(ask(server, "GET", "/api/status", ""), "\"changes\": ");
+  assert_true(text && sscanf(text, "\"changes\": %lld", &changes) == 1 && changes > 0);
+  for (int older = 0; older < 2; older++) {
+    snprintf(target, sizeof target, "/api/frames?from=0&count=1&changes=%lld", changes - older);
+    text = ask(server, "GET", target, "");
+    print_message("%s: %.60s\n", target, strstr(text, "Content-Length"));
+    expect_code(text, 200, target);
+    assert_true((strstr(text, "Content-Length: 0\r\n") != NULL) == (older == 1));
+  }
+  view_server_stop(server);
+}
+
 static void test_nothing_else_is_reachable(void **state) {
   (void)state;
   ViewServer *server = start(NULL);
@@ -373,11 +391,9 @@ static void test_nothing_else_is_reachable(void **state) {
     if (code != 404 && code != 400) fail_msg("%s: answer %d: %.200s", lost[k], code, text);
     assert_null(strstr(text, "root:"));
   }
-  static const char *const bad[] = {"/api/frames?from=-1",
-                                    "/api/frames?from=x",
-                                    "/api/frames?from=1e3",
-                                    "/api/frames?count=0",
-                                    "/api/frames?from=99999999999999999999",
+  static const char *const bad[] = {"/api/frames?from=-1",      "/api/frames?from=x",
+                                    "/api/frames?from=1e3",     "/api/frames?count=0",
+                                    "/api/frames?changes=x",    "/api/frames?from=99999999999999999999",
                                     "/api/reports?after=1;drop"};
   for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) expect_get(server, bad[k], 400);
   static const char *const method[] = {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"};
@@ -640,6 +656,7 @@ int main(void) {
   };
   const struct CMUnitTest server[] = {
       cmocka_unit_test(test_answers),
+      cmocka_unit_test(test_frames_of_the_bodies_that_a_page_has),
       cmocka_unit_test(test_nothing_else_is_reachable),
       cmocka_unit_test(test_foreign_pages_are_refused),
       cmocka_unit_test(test_malformed_and_oversized),

@@ -155,16 +155,18 @@ static enum MHD_Result answer_data(ViewServer *server, struct MHD_Connection *co
   Bytes out = {0};
   const char *type = binary;
   size_t first, count;
-  int64_t after = -1;
+  int64_t after = -1, changes = data->run.changes;
   bool good;
-  if (!read_range(connection, &first, &count) || !read_number(connection, "after", -1, &after))
-    return refuse(connection, MHD_HTTP_BAD_REQUEST, "from, count and after: expected whole numbers");
+  if (!read_range(connection, &first, &count) || !read_number(connection, "after", -1, &after) ||
+      !read_number(connection, "changes", 0, &changes))
+    return refuse(connection, MHD_HTTP_BAD_REQUEST, "from, count, after and changes: expected whole numbers");
+  bool outdated = changes != data->run.changes; /* the page has the bodies of before, another one those of now */
   data->error.text[0] = 0;
   if (!strcmp(what, "meta")) type = json, good = view_data_meta(data, server->control.command != NULL, &out);
   else if (!strcmp(what, "status")) type = json, good = write_status(server, &out);
   else if (!strcmp(what, "steps")) good = view_data_steps(data, first, &out);
   else if (!strcmp(what, "meshes")) good = view_data_meshes(data, first, count, &out);
-  else if (!strcmp(what, "frames")) good = view_data_frames(data, first, count, &out);
+  else if (!strcmp(what, "frames")) good = outdated || view_data_frames(data, first, count, &out);
   else if (!strcmp(what, "contacts")) good = view_data_contacts(data, first, count, &out);
   else if (!strcmp(what, "joints")) good = view_data_joints(data, first, count, &out);
   else if (!strcmp(what, "reports")) good = view_data_reports(data, after, 20000, &out);

@@ -54,12 +54,13 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'],
 });
 
-async function open(address, { size = SMALL, touch = false, live = false } = {}) {
+async function open(address, { size = SMALL, touch = false, live = false, prepare = () => {} } = {}) {
   const context = await browser.newContext({ viewport: size, hasTouch: touch, colorScheme: 'dark' });
   const page = await context.newPage();
   page.complaints = [];
   page.on('console', (message) => { if (message.type() !== 'log') page.complaints.push(`${message.type()}: ${message.text()}`); });
   page.on('pageerror', (error) => page.complaints.push(error.stack));
+  await prepare(page);
   await page.goto(address);
   await page.waitForFunction(() => document.querySelector('#loading.done, #loading.failed'), null, { timeout: 60000 });
   const failure = await page.evaluate(() => document.querySelector('#loading.failed p')?.textContent);
@@ -346,6 +347,32 @@ async function testChanges() {
   await server.stop();
 }
 
+// A body comes while a page loads, between its status and its first frames, and another page has read the new bodies already.
+async function testTwoPages() {
+  const bodies = [0, 0.05].map((from, k) => ({ name: `box ${k + 1}`, shape: 'box', size: [0.2, 0.2, 0.2], position: [k, 0, 1], ...(from && { from }) }));
+  writeFileSync(file('two.json'), JSON.stringify({ version: 1, name: 'two', dt: 0.01, steps: 60, bodies }));
+  const server = await view(file('two.json'), '--paused');
+  const status = async () => (await fetch(`${server.address}api/status`)).json();
+  const go = async (steps) => {
+    const before = await status(), headers = { 'Content-Type': 'application/json' };
+    for (let k = 0; k < steps; k++) await fetch(`${server.address}api/control`, { method: 'POST', headers, body: '{"do": "step"}' });
+    while ((await status()).last_step < before.last_step + steps) await new Promise((resolve) => { setTimeout(resolve, 20); });
+  };
+  let answers = 0;
+  const prepare = (page) => page.route('**/api/frames*', async (route) => {
+    if (!answers++) await go(10);
+    await route.continue();
+  });
+  const page = await open(`${server.address}#shadows=0`, { live: true, prepare });
+  await settle(page);
+  assert.equal((await status()).last_step, 10);
+  assert.equal(await page.evaluate(() => abdViewer.meta.bodies.name.length), 2);
+  assert.equal(await page.evaluate(() => abdViewer.frame.step), 10);
+  assert.ok(await page.evaluate(() => abdViewer.stage.pose[12 + 3] !== 0), 'the body that came is not drawn');
+  await close(page, 'two-pages');
+  await server.stop();
+}
+
 async function testFromDisk() {
   run('export', file('test.abd'), '-o', file('test.html'));
   const names = ['test.html'];
@@ -454,7 +481,7 @@ async function testSpeed(address) {
 
 run('run', file('scene.json'), '-o', file('test.abd'), '--contacts', '-q', '-f');
 const server = await view(file('test.abd'));
-const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testFind, testLooks, testPhone, testGrowing, testLive, testChanges, testFromDisk, testSoft, testSpeed];
+const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testFind, testLooks, testPhone, testGrowing, testLive, testChanges, testTwoPages, testFromDisk, testSoft, testSpeed];
 const wanted = process.env.VIEW_TEST;
 let failed = 0;
 for (const test of tests) {

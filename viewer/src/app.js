@@ -51,7 +51,7 @@ export class App {
   // What depends on the number of bodies and joints.
   takeBodies() {
     const { bodies, joints } = this.meta, hidden = this.stage.hidden;
-    this.frames = frameStore(this.source, this.meta, (from, n) => this.arrived(from, n));
+    this.frames = frameStore(this.source, this.meta, (from, n) => this.arrived(from, n), () => this.catchUp());
     this.joints = joints?.length ? jointStore(this.source, joints.length, () => this.touch()) : undefined;
     this.stage.setBodies(bodies, new THREE.Vector3(...this.meta.up));
     if (hidden) this.stage.hidden.set(hidden);
@@ -97,8 +97,15 @@ export class App {
     }
   }
 
-  // Fetches new frames, and the status of a live simulation.
-  async refresh() {
+  // Fetches new frames, and the status of a live simulation. A call during another one ends with it.
+  refresh() {
+    return (this.refreshing ??= this.update().finally(() => { this.refreshing = undefined; }));
+  }
+
+  // The source has other frames or bodies than known. A failure is that of the next regular refresh too, which reports it.
+  catchUp() { this.refresh().then(() => this.touch(), () => {}); }
+
+  async update() {
     const status = await this.source.status();
     const before = this.status;
     this.status = status;
@@ -128,12 +135,17 @@ export class App {
   }
 
   async loadFirst() {
-    const wanted = [...new Set([0, (this.player.count - 1) >> 1, this.player.count - 1])];
-    for (const index of wanted) {
-      this.frames.want(index);
-      await Promise.all(this.frames.pending.values());
-    }
-    if (this.frames.failure) throw this.frames.failure;
+    let wanted, tries = 20; // bodies may come and go meanwhile
+    do {
+      await this.refreshing;
+      const last = this.player.count - 1;
+      wanted = [...new Set([0, last >> 1, last])];
+      for (const index of wanted) {
+        this.frames.want(index);
+        await Promise.all(this.frames.pending.values());
+      }
+      if (this.frames.failure) throw this.frames.failure;
+    } while (--tries && !wanted.every((index) => this.frames.get(index)));
     this.frameAll(wanted.map((index) => this.frames.get(index)).filter(Boolean), true);
   }
 

@@ -18,7 +18,7 @@ export class HttpSource {
   status() { return this.json('status'); }
   steps(from) { return this.bytes(`steps?from=${from}`); }
   meshes(from, count) { return this.bytes(`meshes?from=${from}&count=${count}`); }
-  frames(from, count) { return this.bytes(`frames?from=${from}&count=${count}`); }
+  frames(from, count, changes) { return this.bytes(`frames?from=${from}&count=${count}&changes=${changes}`); }
   contacts(from, count) { return this.bytes(`contacts?from=${from}&count=${count}`); }
   joints(from, count) { return this.bytes(`joints?from=${from}&count=${count}`); }
   reports(after) { return this.bytes(`reports?after=${after}`); }

@@ -5,8 +5,8 @@ const BLOCK_BYTES = 3e6;
 
 // Fetches ranges of items by index, caches them, drops those far from the playhead.
 class RangeStore {
-  constructor(fetchRange, itemBytes, onArrival) {
-    Object.assign(this, { fetchRange, itemBytes, onArrival });
+  constructor(fetchRange, itemBytes, onArrival, onNothing) {
+    Object.assign(this, { fetchRange, itemBytes, onArrival, onNothing });
     this.items = new Map();
     this.pending = new Map();   // block -> promise
     this.count = 0;             // number of items at the source
@@ -54,7 +54,8 @@ class RangeStore {
       this.latest = Math.max(this.latest, from + items.length - 1);
       this.trim(index);
       this.failure = null;
-      this.onArrival(from, items.length);
+      if (items.length) this.onArrival(from, items.length);
+      else this.onNothing?.();
     }).catch((error) => { this.failure = error; }).finally(() => {
       if (epoch === this.epoch) this.pending.delete(block);
     });
@@ -105,10 +106,11 @@ function bodyStress(meta, stress) {
   });
 }
 
-export function frameStore(source, meta, onArrival) {
+// The source sends nothing if bodies came or went since meta was read: onNothing then reads it again.
+export function frameStore(source, meta, onArrival, onNothing) {
   const stride = frameStride(meta), bodyCount = meta.bodies.name.length, softCount = softVertices(meta);
   const read = async (from, count) => {
-    const buffer = await source.frames(from, count);
+    const buffer = await source.frames(from, count, meta.changes);
     if (buffer.byteLength % stride || buffer.byteLength > count * stride) throw new Error('these frames have other bodies');
     const frames = [];
     for (let at = 0; at + stride <= buffer.byteLength; at += stride) {
@@ -125,7 +127,7 @@ export function frameStore(source, meta, onArrival) {
     }
     return frames;
   };
-  return new RangeStore(read, stride, onArrival);
+  return new RangeStore(read, stride, onArrival, onNothing);
 }
 
 // A frame of a run in which more bodies have come since. Bodies are never taken off the lists.

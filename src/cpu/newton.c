@@ -226,13 +226,13 @@ static void project_task(void *context, int k) {
 
 /* ---- condensed bodies ---- */
 
-/* A large system, nothing but contacts acts between bodies, this process has all of the matrix, and no other device
+/* A large and costly system, nothing but contacts acts between bodies, this process has all of the matrix, and no other device
  * solves some of the systems with all unknowns. Bodies that spin by another integrator strain by themselves. */
 static bool condenses(const Cpu *cpu) {
   const Model *m = cpu->model;
   const Accelerator *other = cpu->accelerator;
-  return cpu->active_count >= CONDENSE_BODIES && model_is_free(m) && !m->joint_count &&
-         m->def.integrator == ABD_INTEGRATOR_RIGID && !cpu->domain && !(other && other->newton);
+  return cpu->active_count >= CONDENSE_BODIES && cpu->system.cost >= CONDENSE_FLOPS && model_is_free(m) &&
+         !m->joint_count && m->def.integrator == ABD_INTEGRATOR_RIGID && !cpu->domain && !(other && other->newton);
 }
 
 static void condense_task(void *context, int k) {
@@ -398,6 +398,7 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   if (d && !stage_failed(outcome)) outcome = d->solve(d->self, cpu, pivots, raised);
   if (stage_failed(outcome)) return outcome;
   if (pivots < 0) return stage_not_finite(-1);
+  system_note_cost(&cpu->system, cpu->active_count);
   report_solve(cpu->system.solver, cpu->report);
   if (d) parallel_for(cpu->threads, cpu->active_count, claim_size(cpu, cpu->active_count, 64, 192), solution_task, cpu);
   return stage_done();

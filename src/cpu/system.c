@@ -59,13 +59,14 @@ void system_destroy(System *s) {
 void system_begin(System *s) {
   block_cholesky_refresh(s->solver);
   s->unguided = false;
+  s->cost = INFINITY;
   if (s->strained) memset(s->strained, 0, (size_t)s->model->moving_count * sizeof(bool));
 }
 
 void system_reset(System *s) {
   for (int i = 0; i < s->model->moving_count; i++) s->column[s->model->moving[i]] = -1;
   s->column_count = s->unknown_count = s->edge_count = 0;
-  s->lasts = s->keeps = false;
+  s->lasts = s->keeps = s->condenses = false;
 }
 
 void system_add_body(System *s, int body) {
@@ -108,7 +109,13 @@ void system_set_bodies(System *s, int threads, const int *body, int count) {
 
 /* ---- condensed bodies ---- */
 
+/* A factor has eight times the flops if blocks are twice as large. */
+void system_note_cost(System *s, int bodies) {
+  s->cost = block_cholesky_flops(s->solver) * (s->condenses ? 8 : 1) / bodies;
+}
+
 bool system_begin_condensed(System *s) {
+  s->condenses = true;
   size_t count = (size_t)s->model->moving_count;
   if (!s->condensed) s->condensed = mem_alloc(count, sizeof *s->condensed);
   if (!s->strained) s->strained = mem_zeroed(count, sizeof *s->strained);

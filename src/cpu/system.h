@@ -31,6 +31,9 @@ typedef struct System {
   double *right;        /* right-hand side, then the solution */
   Condensed *condensed; /* by column, valid for those of six unknowns; NULL = there are none */
   bool *strained;       /* by slot: keeps its twelve unknowns until the step ends */
+  bool condenses;       /* some columns may be condensed */
+  double
+      cost; /* [flops a body] about what the last factor of this step takes with twelve unknowns; infinite at first */
   /* Couplings of soft bodies and links, which stay while the columns do. */
   int (*kept)[2];
   int *kept_body; /* by column, of the columns that they are for */
@@ -48,6 +51,8 @@ void system_destroy(System *system);
 
 /* Begins a step. Its solves do not depend on earlier solves. */
 void system_begin(System *system);
+/* Notes the cost of a factor of so many bodies. */
+void system_note_cost(System *system, int bodies);
 /* Clears the columns; then add the bodies of the active set in ascending order. */
 void system_reset(System *system);
 void system_add_body(System *system, int body);

@@ -319,6 +319,9 @@
 /* [bodies] The least active set with such bodies: a smaller one is factored in little time, and its last iterations
  * converge as fast as Newton's with all unknowns. test_condense */
 #define CONDENSE_BODIES 600
+/* [flops a body] The least factor with twelve unknowns that is worth it: that of a net costs less than condensing.
+ * Cost alone */
+#define CONDENSE_FLOPS 1e5
 /* [first residual] Newton takes no more iterations than with Cholesky. test_constant_linear */
 #define PCG_TOLERANCE 1e-7
 /* [first residual] The same on the GPU, whose solves are inexact: 1e-5 takes twice the iterations of conjugate

@@ -9,8 +9,9 @@
  * vertices have different integrators, which turn a force between them into different impulses. So a free cluster with
  * a soft body also gets back the momentum it had.
  *
- * A barrier that relaxes after an impact lifts bodies on the world. As far as the energy that it loses explains that, it is no gain.
- * What is one is taken first from velocities along what contacts gave, so that a body keeps its speed along the ground.
+ * A barrier that relaxes after an impact lifts bodies on the world. As far as the energy that it loses explains that, it
+ * is no gain. What is one is taken first from velocities along what contacts gave, so that a body keeps its speed along
+ * the ground.
  *
  * A light link in a cluster that touches the world is corrected for its own rise of energy before the rest is. The
  * forces of heavy bodies that pass through it at the end of a step do much work compared with its energy. If the heavy

@@ -10,7 +10,9 @@ set -u
 here=$(cd "$(dirname "$0")/.." && pwd)
 abd=${ABD:-$here/build/abd}
 jobs=1 limit=300 out=
-folder=${1:?usage: bench/rigid_ipc.sh SCENES_FOLDER [-j JOBS] [-l SECONDS] [-o RUNS_FOLDER]}
+usage="usage: bench/rigid_ipc.sh SCENES_FOLDER [-j JOBS] [-l SECONDS] [-o RUNS_FOLDER]"
+folder=${1:-}
+[ -d "$folder" ] || { echo "$usage" >&2; exit 2; }
 shift
 while getopts j:l:o: flag; do
   case $flag in j) jobs=$OPTARG ;; l) limit=$OPTARG ;; o) out=$OPTARG ;; *) exit 2 ;; esac

@@ -226,8 +226,9 @@ static void project_task(void *context, int k) {
 
 /* ---- condensed bodies ---- */
 
-/* A large and costly system, nothing but contacts acts between bodies, this process has all of the matrix, and no other device
- * solves some of the systems with all unknowns. Bodies that spin by another integrator strain by themselves. */
+/* The system is large and its factor costly, nothing but contacts acts between bodies, this process has all of the
+ * matrix, and no other device solves some of the systems with all unknowns. Bodies that spin by another integrator
+ * strain by themselves. */
 static bool condenses(const Cpu *cpu) {
   const Model *m = cpu->model;
   const Accelerator *other = cpu->accelerator;

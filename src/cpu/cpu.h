@@ -184,10 +184,10 @@ static inline int claim_size(const Cpu *cpu, int count, int least_items, int mos
 }
 /* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
 bool list_work(Cpu *cpu);
-/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. for_pairs_unless leaves out pairs
- * for which the test is true, for_near_pairs those that noted_far is true of, for_acting_pairs those without contacts and
- * friction. With the Cpu as context, `then` is called for each listed pair, also if it is left out or not selected, and
- * `chunk` for each listed chunk of island_pairs after its pairs. */
+/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. for_pairs_unless leaves out
+ * pairs for which the test is true, for_near_pairs those for which noted_far is, for_acting_pairs those without
+ * contacts and friction. With the Cpu as context, `then` is called for each listed pair, also if it is left out or not
+ * selected, and `chunk` for each listed chunk of island_pairs after its pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 typedef bool PairTest(Cpu *cpu, int k); /* of a selected pair, before it is read */
 Outcome for_pairs(Cpu *cpu, PairTask *task);

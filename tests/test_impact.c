@@ -236,6 +236,42 @@ static void test_rest(void **state) {
   lab_close(&lab);
 }
 
+/* A heavy box falls on a light one that lies on the ground. The light one takes blows to and fro: with e = 1 until the
+ * heavy one rises as high as it was, with e = 0.5 without end, and both lie still. */
+static void check_heavy(double e, double ratio) {
+  const double h = 0.2;
+  Lab lab = lab_open(bouncing(0.01, e));
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdBodyDef light = lab_at(lab_box(&lab, 0.3, 0.3, 0.1), vec3(0, 0, 0.0505));
+  light.mass = 1;
+  AbdBodyDef heavy = lab_at(lab_box(&lab, 0.3, 0.3, 0.3), vec3(0, 0, 0.2515 + h));
+  heavy.mass = ratio;
+  AbdBodyId low = lab_body_def(&lab, &light), high = lab_body_def(&lab, &heavy);
+  double highest = 0;
+  for (int i = 0; i < 100; i++) {
+    lab_step(&lab);
+    if (i > 25) highest = fmax(highest, lab_position(&lab, high).z - 0.2515);
+  }
+  char what[64];
+  snprintf(what, sizeof what, "%g on 1, e %g: rises by [m]", ratio, e);
+  lab_expect_near(what, highest, e < 1 ? 0 : h, 0.03 * h);
+  if (e < 1) {
+    lab_expect_below("the heavy one moves [m/s]", norm(lab_velocity(&lab, high)), 0.01);
+    lab_expect_below("the light one moves [m/s]", norm(lab_velocity(&lab, low)), 0.01);
+    Vec3 friction;
+    lab_expect_near("it is carried, over its weight", lab_contact_force(&lab, high, &friction).z / (ratio * 9.81), 1,
+                    1e-3);
+  }
+  lab_close(&lab);
+}
+
+static void test_heavy(void **state) {
+  (void)state;
+  check_heavy(0.5, 1e4);
+  check_heavy(0.7, 1e4);
+  check_heavy(1, 1e4);
+}
+
 /* Impacts slower than the threshold do not bounce; the automatic one is IMPACT_GRAVITY dt g. */
 static void test_threshold(void **state) {
   (void)state;
@@ -304,6 +340,7 @@ int main(void) {
       cmocka_unit_test(test_two_balls),  cmocka_unit_test(test_rod),          cmocka_unit_test(test_rest),
       cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold),    cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_held_rebound), cmocka_unit_test(test_held_block),
+      cmocka_unit_test(test_heavy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

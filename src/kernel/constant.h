@@ -158,8 +158,8 @@
 #define IMPACT_GRAVITY 2
 /* [threshold] Slower approaches are left to the next step. Cost alone */
 #define IMPACT_LEAST 0.01
-/* [sweeps] over the pairs while blows pass through bodies. An end, never reached */
-#define IMPACT_SWEEPS 64
+/* [sweeps] over the pairs while blows pass through bodies; after these they jam. test_impact */
+#define IMPACT_SWEEPS 250
 /* [rounds] of impulses over the contacts of a pair. An end, never reached */
 #define IMPACT_ROUNDS 200
 /* [1] The rounds end when the last changed the speed by less than this part of it. test_impact */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/disjoint.h"
 #include "kernel/constant.h"
 #include "step/impact.h"
 
@@ -14,6 +15,8 @@ typedef struct Meeting {
   int side[2];
   int pair;         /* index */
   int first, count; /* impacts, of the first of the meetings with the same sides */
+  int seen;         /* changes of velocities before it was resolved last; -1: never resolved */
+  bool blow;        /* it had impulses in this step */
 } Meeting;
 
 typedef struct Bounce {
@@ -22,9 +25,14 @@ typedef struct Bounce {
   const ContactScene *scene;
   JointedFlight *flight;
   State *after;
-  Twist *twist;  /* per body */
-  bool *shocked; /* per body */
-  bool *struck;  /* per jointed block: whether a body of the mechanism that it represents is shocked */
+  Affine *solved; /* per body: its rate after the solve */
+  Twist *twist;   /* per body */
+  bool *shocked;  /* per body */
+  bool *struck;   /* per jointed block: whether a body of the mechanism that it represents is shocked */
+  int *changed;   /* per body that represents a mechanism: the last change of the mechanism's velocities */
+  int changes;    /* of velocities so far */
+  int *root;      /* per body, see base/disjoint.h: mechanisms that blows connect */
+  bool *jammed;   /* per body that is a root */
   Impact *impact;
   Meeting *meeting; /* one per pair in contact; after joining, one per two mechanisms */
   int meeting_count, impact_count, impact_capacity;
@@ -69,7 +77,7 @@ static bool find_meetings(Bounce *b) {
     const Pair *p = pairs_at(b->pairs, k);
     if (!takes_part(p)) continue;
     int x = side_of(b, p->a), y = side_of(b, p->b);
-    b->meeting[count++] = (Meeting){.side = {x < y ? x : y, x < y ? y : x}, .pair = k};
+    b->meeting[count++] = (Meeting){.side = {x < y ? x : y, x < y ? y : x}, .pair = k, .seen = -1};
   }
   if (count > 1) qsort(b->meeting, (size_t)count, sizeof *b->meeting, compare_meetings);
   for (int k = 0; k < count; k++) {
@@ -221,7 +229,22 @@ static Outcome resolve_jointed(Bounce *b, Impact *impact, int count, Twist *befo
   return outcome;
 }
 
-static Outcome resolve(Bounce *b, const Meeting *m, Twist *before, bool *any) {
+/* Velocities have changed since the meeting was resolved. */
+static bool is_due(const Bounce *b, const Meeting *m) {
+  for (int k = 0; k < 2; k++)
+    if (m->side[k] >= 0 && b->changed[m->side[k]] > m->seen) return true;
+  return false;
+}
+
+static void note_blow(Bounce *b, Meeting *m) {
+  b->changes++;
+  for (int k = 0; k < 2; k++)
+    if (m->side[k] >= 0) b->changed[m->side[k]] = b->changes;
+  for (int c = 0; c < m->count; c++) shock(b, &b->impact[m->first + c]);
+  m->blow = true;
+}
+
+static Outcome resolve(Bounce *b, Meeting *m, Twist *before, bool *any) {
   Impact *impact = &b->impact[m->first];
   bool shocked = false, joints = false;
   for (int c = 0; c < m->count; c++)
@@ -229,28 +252,52 @@ static Outcome resolve(Bounce *b, const Meeting *m, Twist *before, bool *any) {
       shocked |= b->shocked[impact[c].body[side]];
       joints |= mechanism_has(b->flight, impact[c].body[side]);
     }
+  m->seen = b->changes;
   if (!shocked) return stage_done();
   double fastest = impact_aim(impact, m->count, b->twist, b->threshold);
   if (!(fastest > IMPACT_LEAST * b->threshold)) return stage_done();
   Outcome outcome = stage_done();
   if (joints) outcome = resolve_jointed(b, impact, m->count, before, fastest);
   else impact_resolve(impact, m->count, b->twist, fastest);
-  for (int c = 0; c < m->count; c++) shock(b, &impact[c]);
+  note_blow(b, m);
   *any = true;
   return outcome;
 }
 
-static Outcome resolve_all(Bounce *b, Twist *before) {
-  bool any = true;
-  for (int sweep = 0; any && sweep < IMPACT_SWEEPS; sweep++) {
-    any = false;
+/* jams: blows still passed in the last sweep. */
+static Outcome resolve_all(Bounce *b, Twist *before, bool *jams) {
+  *jams = true;
+  for (int sweep = 0; *jams && sweep < IMPACT_SWEEPS; sweep++) {
+    *jams = false;
     for (int k = 0; k < b->meeting_count; k++) {
+      if (!is_due(b, &b->meeting[k])) continue;
       Outcome outcome = stage_poll(b->work->model);
-      if (!stage_failed(outcome)) outcome = resolve(b, &b->meeting[k], before, &any);
+      if (!stage_failed(outcome)) outcome = resolve(b, &b->meeting[k], before, jams);
       if (stage_failed(outcome)) return outcome;
     }
   }
   return stage_done();
+}
+
+/* Light bodies between heavy ones take blows to and fro, without end if restitution is below 1. Then all bodies that
+ * blows connect to them keep what the solve gave: together they do not bounce. */
+static void settle_jammed(Bounce *b) {
+  int bodies = b->work->model->body_count;
+  for (int i = 0; i < bodies; i++) b->root[i] = i;
+  for (int k = 0; k < b->meeting_count; k++) {
+    const Meeting *m = &b->meeting[k];
+    if (m->blow && m->side[0] >= 0) disjoint_join(b->root, m->side[0], m->side[1]);
+  }
+  for (int k = 0; k < b->meeting_count; k++) {
+    const Meeting *m = &b->meeting[k];
+    if (m->blow && impact_aim(&b->impact[m->first], m->count, b->twist, b->threshold) > b->threshold)
+      b->jammed[disjoint_root(b->root, m->side[1])] = true;
+  }
+  for (int i = 0; i < bodies; i++) {
+    if (!b->shocked[i] || !b->jammed[disjoint_root(b->root, mechanism_of(b->flight, i))]) continue;
+    b->shocked[i] = false;
+    b->after->rate.body[i] = b->solved[i];
+  }
 }
 
 /* Bodies that bounced fly: the half step of forces at the end is theirs. */
@@ -270,20 +317,28 @@ Outcome bounce(const Work *work, const Pairs *pairs, const ContactScene *scene, 
   Bounce b = {.work = work, .pairs = pairs, .scene = scene, .flight = flight, .after = after};
   b.threshold = impact_threshold(m);
   if (!m->has_restitution || !bounces(&b)) return stage_done();
+  b.solved = mem_alloc(bodies, sizeof(Affine));
+  b.changed = mem_zeroed(bodies, sizeof(int));
+  b.root = mem_alloc(bodies, sizeof(int));
+  b.jammed = mem_zeroed(bodies, sizeof(bool));
   b.twist = mem_zeroed(bodies, sizeof(Twist));
   b.shocked = mem_zeroed(bodies, sizeof(bool));
   b.meeting = mem_alloc((size_t)pairs->count, sizeof(Meeting));
   b.struck = mem_zeroed((size_t)flight->count + 1, sizeof(bool));
   Twist *before = mem_zeroed(bodies, sizeof(Twist));
-  Outcome outcome = stage_from(b.twist && b.shocked && b.struck && b.meeting && before && find_meetings(&b));
+  bool good = b.solved && b.changed && b.root && b.jammed && b.twist && b.shocked && b.struck && b.meeting && before;
+  Outcome outcome = stage_from(good && find_meetings(&b));
   if (!stage_failed(outcome) && find_shocked(&b)) {
+    bool jams;
+    memcpy(b.solved, after->rate.body, bodies * sizeof(Affine));
     spread_shocks(&b);
     set_twists(&b);
-    outcome = resolve_all(&b, before);
+    outcome = resolve_all(&b, before, &jams);
     shock_mechanisms(&b);
+    if (!stage_failed(outcome) && jams) settle_jammed(&b);
     if (!stage_failed(outcome)) put_velocities(&b);
   }
-  void *array[] = {b.twist, b.shocked, b.struck, b.meeting, before, b.impact};
+  void *array[] = {b.solved, b.changed, b.root, b.jammed, b.twist, b.shocked, b.struck, b.meeting, before, b.impact};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   return outcome;
 }

@@ -3,11 +3,11 @@
  * The solve ends an impact without bounce. If two surfaces met faster than the threshold, their bodies, and those to
  * which the blow went on, get the velocities back that they had without contact, and all contacts of such bodies are
  * resolved as impacts: pair by pair, again and again while two surfaces approach, so that a blow passes through a row
- * of bodies (Newton's cradle). The contacts of two bodies, or of two mechanisms, act together: normal impulses J >= 0
- * that bring every contact to at least e times its speed of approach (Newton's law of impact), so that a box that
- * falls flat rises flat; with friction impulses up to mu J. The speed of approach is that at the moment of contact:
- * what gravity adds in the rest of the step is no part of it. So bodies at rest do not bounce. Tested in
- * tests/test_impact.c. */
+ * of bodies (Newton's cradle). If that does not end, they keep the velocities of the solve. The contacts of two
+ * bodies, or of two mechanisms, act together: normal impulses J >= 0 that bring every contact to at least e times its
+ * speed of approach (Newton's law of impact), so that a box that falls flat rises flat; with friction impulses up to
+ * mu J. The speed of approach is that at the moment of contact: what gravity adds in the rest of the step is no part
+ * of it. So bodies at rest do not bounce. Tested in tests/test_impact.c. */
 #ifndef ABD_STEP_IMPACT_H
 #define ABD_STEP_IMPACT_H
 

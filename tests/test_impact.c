@@ -292,6 +292,53 @@ static void test_threshold(void **state) {
   }
 }
 
+/* ---- loads ---- */
+
+/* What contacts do to a body over a bounce, as an impulse [N s]. */
+static Vec3 contact_impulse(const Lab *lab, AbdBodyId body) {
+  Vec3 friction, normal = lab_contact_force(lab, body, &friction);
+  return scale(lab->def.dt, add(normal, friction));
+}
+
+/* A box falls obliquely and loses its slip, or two boxes with a joint fall: forces are those that change the velocities
+ * in the step, of contacts and of the joint between the boxes. */
+static void check_loads(AbdJointKind kind, double dt, double e) {
+  AbdWorldDef def = bouncing(dt, e);
+  def.contact.friction = 0.3;
+  Lab lab = lab_open(def);
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdMeshId mesh = lab_box(&lab, 0.2, 0.2, 0.2);
+  bool jointed = kind != ABD_JOINT_GEAR;
+  AbdBodyId low = lab_body(&lab, mesh, vec3(0, 0, 0.6), vec3(jointed ? 0 : 1, 0, 0)), high = low;
+  AbdJointId joint = {0};
+  if (jointed) high = lab_body(&lab, mesh, vec3(0, 0, 0.8), vec3(0, 0, 0));
+  if (jointed) joint = lab_join(&lab, kind, low, high, vec3(0, 0, 0.7), vec3(0, 0, 1));
+  double mass = lab_view(&lab, low).mass;
+  Vec3 contacts = vec3(0, 0, 0), force = vec3(0, 0, 0), weight = vec3(0, 0, -9.81 * mass * dt), before;
+  do {
+    before = lab_velocity(&lab, low);
+    lab_step(&lab);
+  } while (lab_velocity(&lab, low).z < 0);
+  contacts = contact_impulse(&lab, low);
+  if (jointed) force = scale(dt, vec3_from(lab_read(&lab, joint).force));
+  Vec3 gain = sub(scale(mass, sub(lab_velocity(&lab, low), before)), weight);
+  double size = norm(contacts);
+  lab_expect_near("the impact over its expected size", size / ((1 + e) * mass * sqrt(9.81) * (jointed ? 2 : 1)), 1,
+                  0.1);
+  lab_expect_below("contacts and joint, over it", norm(sub(add(contacts, force), gain)) / size, 1e-3);
+  if (jointed) lab_expect_near("the joint's part", -force.z / size, 0.5, 1e-3);
+  lab_close(&lab);
+}
+
+static void test_loads(void **state) {
+  (void)state;
+  const double dt[] = {0.03, 0.01, 0.001};
+  const AbdJointKind kind[] = {ABD_JOINT_GEAR, ABD_JOINT_WELD, ABD_JOINT_BALL, ABD_JOINT_PLANE}; /* gear: none */
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 4; k++)
+      for (int e = 1; e < 3; e++) check_loads(kind[k], dt[i], 0.5 * e);
+}
+
 /* ---- pairs and bad values ---- */
 
 static void test_pairs(void **state) {
@@ -340,7 +387,7 @@ int main(void) {
       cmocka_unit_test(test_two_balls),  cmocka_unit_test(test_rod),          cmocka_unit_test(test_rest),
       cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold),    cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_held_rebound), cmocka_unit_test(test_held_block),
-      cmocka_unit_test(test_heavy),
+      cmocka_unit_test(test_heavy),      cmocka_unit_test(test_loads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,13 +108,14 @@ static Affine bent_rows(const AbdWorld *world, int joint) {
   const Joint *j = &m->joint[joint];
   JointForce force[JOINT_FORCES];
   Affine sum = affine(vec3(0, 0, 0), mat3_zero());
-  int count = j->partner[0] < 0 ? joint_forces(world_view(world), joint, world->state.q.body, force) : 0;
+  const Work *w = world_view(world);
+  bool bounced = j->end[0].body >= 0 && w->bounced[j->end[0].body];
+  int count = j->partner[0] < 0 ? joint_forces(w, joint, world->state.q.body, force) : 0;
   for (int k = 0; k < j->row_count && k < count; k++)
     for (int x = 0; x < force[k].jet.count; x++)
       if (force[k].jet.body[x] == j->end[0].body)
-        sum =
-            affine_add_scaled(sum, -force[k].slope / world_view(world)->h2 - world_view(world)->joint[joint].flight[k],
-                              force[k].jet.gradient[x]);
+        sum = affine_add_scaled(sum, (bounced ? 0 : -force[k].slope / w->h2) - w->joint[joint].flight[k],
+                                force[k].jet.gradient[x]);
   return sum;
 }
 

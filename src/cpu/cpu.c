@@ -247,6 +247,7 @@ void cpu_destroy(void *backend) {
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
   mechanism_destroy(&cpu->flight);
+  blows_destroy(&cpu->blows);
   picks_close(&cpu->limiting);
   picks_close(&cpu->uncovered);
   nodes_destroy(&cpu->q_before);

@@ -13,6 +13,7 @@
 #include "cpu/domain.h"
 #include "cpu/pick.h"
 #include "cpu/system.h"
+#include "step/bounce.h"
 #include "step/mechanism.h"
 
 /* Sums and extremes over a chunk of an island's bodies or pairs, or of one of them. A loop over items stores those of
@@ -87,6 +88,7 @@ typedef struct Cpu {
   System system;  /* Newton's */
   System closing; /* of jointed bodies by themselves */
   JointedFlight flight;
+  Blows blows;
   int64_t flight_factor;         /* serial that `closing` had after the last factor of a flight */
   Nodes q_before, newton_before; /* poses and Newton's steps of the last iteration, see secant.c, */
   bool secants;                  /* if there is memory for them */

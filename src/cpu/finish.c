@@ -3,7 +3,6 @@
 
 #include "contact/describe.h"
 #include "contact/law.h"
-#include "step/bounce.h"
 #include "step/joint.h"
 #include "step/reaction.h"
 #include "step/report.h"
@@ -155,7 +154,7 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
     outcome = cpu->accelerator->finish(cpu->accelerator_self, cpu);
   if (!stage_failed(outcome)) outcome = finish_bodies(&f);
   if (!stage_failed(outcome)) mechanism_take(&cpu->flight, after);
-  if (!stage_failed(outcome)) outcome = bounce(&cpu->work, &cpu->pairs, &cpu->scene, &cpu->flight, after);
+  if (!stage_failed(outcome)) outcome = bounce(&cpu->work, &cpu->pairs, &cpu->scene, &cpu->flight, after, &cpu->blows);
   if (!stage_failed(outcome)) outcome = mechanism_rates(&cpu->flight, after);
   if (!stage_failed(outcome)) outcome = stage_from(settle_velocities(cpu, after));
   for (int j = 0; j < m->joint_count; j++) joint_finish(&cpu->work, j, after);
@@ -176,9 +175,11 @@ size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity) {
   size_t count = 0;
   for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
-    for (int i = 0; i < p->acting; i++, count++)
-      if (count < capacity)
-        contact[count] = contact_describe(p, i, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
+    for (int i = 0; i < p->acting; i++, count++) {
+      if (count >= capacity) continue;
+      contact[count] = contact_describe(p, i, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
+      blows_describe(&cpu->blows, w, &cpu->pairs, k, i, &contact[count]);
+    }
   }
   return count;
 }

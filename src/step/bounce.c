@@ -25,14 +25,18 @@ typedef struct Bounce {
   const ContactScene *scene;
   JointedFlight *flight;
   State *after;
-  Affine *solved; /* per body: its rate after the solve */
-  Twist *twist;   /* per body */
-  bool *shocked;  /* per body */
-  bool *struck;   /* per jointed block: whether a body of the mechanism that it represents is shocked */
-  int *changed;   /* per body that represents a mechanism: the last change of the mechanism's velocities */
-  int changes;    /* of velocities so far */
-  int *root;      /* per body, see base/disjoint.h: mechanisms that blows connect */
-  bool *jammed;   /* per body that is a root */
+  Blows *blows;
+  Affine *solved;   /* per body: its rate after the solve */
+  Twist *twist;     /* per body */
+  Twist *before;    /* scratch: per body */
+  bool *shocked;    /* per body */
+  bool *struck;     /* per jointed block: whether a body of the mechanism that it represents is shocked */
+  int *changed;     /* per body that represents a mechanism: the last change of the mechanism's velocities */
+  int changes;      /* of velocities so far */
+  int *root;        /* per body, see base/disjoint.h: mechanisms that blows connect */
+  bool *jammed;     /* per body that is a root */
+  Affine *force[2]; /* JointedFlight.force before a round, and before all of them; row_force likewise */
+  double *row_force[2];
   Impact *impact;
   Meeting *meeting; /* one per pair in contact; after joining, one per two mechanisms */
   int meeting_count, impact_count, impact_capacity;
@@ -60,13 +64,31 @@ static bool bounces(const Bounce *b) {
   return false;
 }
 
+/* A place for the blow of each contact. */
+static bool add_blows(Bounce *b) {
+  Blows *blows = b->blows;
+  int count = 0;
+  if (!mem_reserve((void **)&blows->first, &blows->first_capacity, b->pairs->count, sizeof(int))) return false;
+  for (int k = 0; k < b->pairs->count; k++) {
+    const Pair *p = pairs_at(b->pairs, k);
+    blows->first[k] = count;
+    count += takes_part(p) ? p->acting : 0;
+  }
+  if (!mem_reserve((void **)&blows->blow, &blows->blow_capacity, count, sizeof(Blow))) return false;
+  memset(blows->blow, 0, (size_t)count * sizeof(Blow));
+  return true;
+}
+
 static bool add_impacts(Bounce *b, Meeting *m) {
   const Pair *p = pairs_at(b->pairs, m->pair);
   const Contact *contact = pair_contacts(p, b->scene);
   m->first = b->impact_count;
   if (!mem_reserve((void **)&b->impact, &b->impact_capacity, b->impact_count + p->acting, sizeof(Impact))) return false;
-  for (int c = 0; c < p->acting; c++)
-    if (contact[c].weight > 0) b->impact[b->impact_count++] = impact_of(b->work, p, &contact[c]);
+  for (int c = 0; c < p->acting; c++) {
+    if (!(contact[c].weight > 0)) continue;
+    b->impact[b->impact_count] = impact_of(b->work, p, &contact[c]);
+    b->impact[b->impact_count++].blow = b->blows->first[m->pair] + c;
+  }
   m->count = b->impact_count - m->first;
   return true;
 }
@@ -143,6 +165,7 @@ static void spread_shocks(Bounce *b) {
 /* The others keep the velocities that the solve gave. */
 static void set_twists(Bounce *b) {
   const Model *m = b->work->model;
+  for (int i = 0; i < m->body_count; i++) b->work->bounced[i] = b->shocked[i];
   for (int i = 0; i < m->body_count; i++)
     if (!m->body[i].soft && !b->shocked[i]) b->twist[i] = impact_twist(b->work, i, &b->after->rate.body[i]);
 }
@@ -212,17 +235,36 @@ static void go(Bounce *b, Impact *impact, int count, const Impact *last, const T
   }
 }
 
-static Outcome resolve_jointed(Bounce *b, Impact *impact, int count, Twist *before, double fastest) {
+/* Arrays of the forces of joints: per jointed block, then per row. */
+static void copy_forces(Bounce *b, int to) {
+  const JointedFlight *f = b->flight;
+  for (int k = 0; k < f->count; k++) b->force[to][k] = f->force[k];
+  for (int r = 0; r < f->row_count; r++) b->row_force[to][r] = f->row_force[r];
+}
+
+/* The joints answer to impulses of that length, too. */
+static void go_forces(Bounce *b, double length) {
+  JointedFlight *f = b->flight;
+  for (int k = 0; k < f->count; k++)
+    f->force[k] = affine_add_scaled(b->force[0][k], length, affine_sub(f->force[k], b->force[0][k]));
+  for (int r = 0; r < f->row_count; r++)
+    f->row_force[r] = b->row_force[0][r] + length * (f->row_force[r] - b->row_force[0][r]);
+}
+
+static Outcome resolve_jointed(Bounce *b, Impact *impact, int count, double fastest) {
+  Twist *before = b->before;
   Impact *last = mem_alloc((size_t)count, sizeof *last);
   Outcome outcome = stage_from(last != NULL);
   for (int round = 0; !stage_failed(outcome) && round < IMPACT_ROUNDS; round++) {
     if (round > 0 && miss(impact, count, b->twist) < IMPACT_JOINTED * fastest) break;
     memcpy(before, b->twist, (size_t)b->work->model->body_count * sizeof *before);
     memcpy(last, impact, (size_t)count * sizeof *last);
+    copy_forces(b, 0);
     impact_resolve(impact, count, b->twist, fastest);
     outcome = project(b);
     double length = length_of(last, impact, count, before, b->twist);
     go(b, impact, count, last, before, length);
+    go_forces(b, length);
     if (!(length > 0)) break;
   }
   mem_free(last);
@@ -237,6 +279,11 @@ static bool is_due(const Bounce *b, const Meeting *m) {
 }
 
 static void note_blow(Bounce *b, Meeting *m) {
+  for (int c = m->first; c < m->first + m->count; c++) {
+    Blow *blow = &b->blows->blow[b->impact[c].blow];
+    blow->normal += b->impact[c].normal_impulse;
+    blow->friction = add(blow->friction, b->impact[c].friction_impulse);
+  }
   b->changes++;
   for (int k = 0; k < 2; k++)
     if (m->side[k] >= 0) b->changed[m->side[k]] = b->changes;
@@ -244,7 +291,7 @@ static void note_blow(Bounce *b, Meeting *m) {
   m->blow = true;
 }
 
-static Outcome resolve(Bounce *b, Meeting *m, Twist *before, bool *any) {
+static Outcome resolve(Bounce *b, Meeting *m, bool *any) {
   Impact *impact = &b->impact[m->first];
   bool shocked = false, joints = false;
   for (int c = 0; c < m->count; c++)
@@ -257,7 +304,7 @@ static Outcome resolve(Bounce *b, Meeting *m, Twist *before, bool *any) {
   double fastest = impact_aim(impact, m->count, b->twist, b->threshold);
   if (!(fastest > IMPACT_LEAST * b->threshold)) return stage_done();
   Outcome outcome = stage_done();
-  if (joints) outcome = resolve_jointed(b, impact, m->count, before, fastest);
+  if (joints) outcome = resolve_jointed(b, impact, m->count, fastest);
   else impact_resolve(impact, m->count, b->twist, fastest);
   note_blow(b, m);
   *any = true;
@@ -265,18 +312,36 @@ static Outcome resolve(Bounce *b, Meeting *m, Twist *before, bool *any) {
 }
 
 /* jams: blows still passed in the last sweep. */
-static Outcome resolve_all(Bounce *b, Twist *before, bool *jams) {
+static Outcome resolve_all(Bounce *b, bool *jams) {
   *jams = true;
   for (int sweep = 0; *jams && sweep < IMPACT_SWEEPS; sweep++) {
     *jams = false;
     for (int k = 0; k < b->meeting_count; k++) {
       if (!is_due(b, &b->meeting[k])) continue;
       Outcome outcome = stage_poll(b->work->model);
-      if (!stage_failed(outcome)) outcome = resolve(b, &b->meeting[k], before, jams);
+      if (!stage_failed(outcome)) outcome = resolve(b, &b->meeting[k], jams);
       if (stage_failed(outcome)) return outcome;
     }
   }
   return stage_done();
+}
+
+static bool is_jammed(Bounce *b, int side) { return b->jammed[disjoint_root(b->root, side)]; }
+
+/* Blows and forces of joints without those of jammed bodies. */
+static void drop_blows(Bounce *b) {
+  JointedFlight *f = b->flight;
+  for (int k = 0; k < b->meeting_count; k++) {
+    const Meeting *m = &b->meeting[k];
+    for (int c = m->first; m->blow && is_jammed(b, m->side[1]) && c < m->first + m->count; c++)
+      b->blows->blow[b->impact[c].blow] = (Blow){0};
+  }
+  for (int k = 0; k < f->count; k++)
+    if (!block_is_vertex(b->work->model, f->block[k]) && is_jammed(b, mechanism_of(f, f->block[k])))
+      f->force[k] = b->force[1][k];
+  for (int r = 0; r < f->row_count; r++)
+    if (f->row[r].jet.count > 0 && is_jammed(b, mechanism_of(f, f->row[r].jet.body[0])))
+      f->row_force[r] = b->row_force[1][r];
 }
 
 /* Light bodies between heavy ones take blows to and fro, without end if restitution is below 1. Then all bodies that
@@ -294,10 +359,11 @@ static void settle_jammed(Bounce *b) {
       b->jammed[disjoint_root(b->root, m->side[1])] = true;
   }
   for (int i = 0; i < bodies; i++) {
-    if (!b->shocked[i] || !b->jammed[disjoint_root(b->root, mechanism_of(b->flight, i))]) continue;
-    b->shocked[i] = false;
+    if (!b->shocked[i] || !is_jammed(b, mechanism_of(b->flight, i))) continue;
+    b->shocked[i] = b->work->bounced[i] = false;
     b->after->rate.body[i] = b->solved[i];
   }
+  drop_blows(b);
 }
 
 /* Bodies that bounced fly: the half step of forces at the end is theirs. */
@@ -311,34 +377,73 @@ static void put_velocities(Bounce *b) {
   }
 }
 
-Outcome bounce(const Work *work, const Pairs *pairs, const ContactScene *scene, JointedFlight *flight, State *after) {
+static bool allocate(Bounce *b) {
+  size_t bodies = (size_t)b->work->model->body_count, blocks = (size_t)b->flight->count + 1,
+         rows = (size_t)b->flight->row_count + 1;
+  bool good = true;
+  b->solved = mem_alloc(bodies, sizeof(Affine));
+  b->changed = mem_zeroed(bodies, sizeof(int));
+  b->root = mem_alloc(bodies, sizeof(int));
+  b->jammed = mem_zeroed(bodies, sizeof(bool));
+  b->twist = mem_zeroed(bodies, sizeof(Twist));
+  b->before = mem_zeroed(bodies, sizeof(Twist));
+  b->shocked = mem_zeroed(bodies, sizeof(bool));
+  b->meeting = mem_alloc((size_t)b->pairs->count, sizeof(Meeting));
+  b->struck = mem_zeroed(blocks, sizeof(bool));
+  for (int k = 0; k < 2; k++) {
+    b->force[k] = mem_alloc(blocks, sizeof(Affine));
+    b->row_force[k] = mem_alloc(rows, sizeof(double));
+    good &= b->force[k] && b->row_force[k];
+  }
+  good &= b->solved && b->changed && b->root && b->jammed && b->twist && b->before;
+  return good && b->shocked && b->meeting && b->struck && add_blows(b) && find_meetings(b);
+}
+
+static Outcome bounce_shocked(Bounce *b) {
+  bool jams;
+  memcpy(b->solved, b->after->rate.body, (size_t)b->work->model->body_count * sizeof(Affine));
+  copy_forces(b, 1);
+  b->blows->any = true;
+  spread_shocks(b);
+  set_twists(b);
+  Outcome outcome = resolve_all(b, &jams);
+  if (stage_failed(outcome)) return outcome;
+  shock_mechanisms(b);
+  if (jams) settle_jammed(b);
+  put_velocities(b);
+  return outcome;
+}
+
+Outcome bounce(const Work *work, const Pairs *pairs, const ContactScene *scene, JointedFlight *flight, State *after,
+               Blows *blows) {
   const Model *m = work->model;
-  size_t bodies = (size_t)m->body_count;
-  Bounce b = {.work = work, .pairs = pairs, .scene = scene, .flight = flight, .after = after};
+  Bounce b = {.work = work, .pairs = pairs, .scene = scene, .flight = flight, .after = after, .blows = blows};
+  if (blows->any) memset(work->bounced, 0, (size_t)m->body_count * sizeof(bool));
+  blows->any = false;
   b.threshold = impact_threshold(m);
   if (!m->has_restitution || !bounces(&b)) return stage_done();
-  b.solved = mem_alloc(bodies, sizeof(Affine));
-  b.changed = mem_zeroed(bodies, sizeof(int));
-  b.root = mem_alloc(bodies, sizeof(int));
-  b.jammed = mem_zeroed(bodies, sizeof(bool));
-  b.twist = mem_zeroed(bodies, sizeof(Twist));
-  b.shocked = mem_zeroed(bodies, sizeof(bool));
-  b.meeting = mem_alloc((size_t)pairs->count, sizeof(Meeting));
-  b.struck = mem_zeroed((size_t)flight->count + 1, sizeof(bool));
-  Twist *before = mem_zeroed(bodies, sizeof(Twist));
-  bool good = b.solved && b.changed && b.root && b.jammed && b.twist && b.shocked && b.struck && b.meeting && before;
-  Outcome outcome = stage_from(good && find_meetings(&b));
-  if (!stage_failed(outcome) && find_shocked(&b)) {
-    bool jams;
-    memcpy(b.solved, after->rate.body, bodies * sizeof(Affine));
-    spread_shocks(&b);
-    set_twists(&b);
-    outcome = resolve_all(&b, before, &jams);
-    shock_mechanisms(&b);
-    if (!stage_failed(outcome) && jams) settle_jammed(&b);
-    if (!stage_failed(outcome)) put_velocities(&b);
-  }
-  void *array[] = {b.solved, b.changed, b.root, b.jammed, b.twist, b.shocked, b.struck, b.meeting, before, b.impact};
+  Outcome outcome = stage_from(allocate(&b));
+  if (!stage_failed(outcome) && find_shocked(&b)) outcome = bounce_shocked(&b);
+  void *array[] = {b.solved,  b.changed, b.root,     b.jammed,   b.twist,        b.before,       b.shocked,
+                   b.meeting, b.struck,  b.force[0], b.force[1], b.row_force[0], b.row_force[1], b.impact};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   return outcome;
+}
+
+void blows_describe(const Blows *blows, const Work *work, const Pairs *pairs, int k, int index, AbdContact *contact) {
+  const Pair *p = pairs_at(pairs, k);
+  if (!blows->any || !takes_part(p)) return;
+  const Blow *blow = &blows->blow[blows->first[k] + index];
+  if (work->bounced[p->a] || work->bounced[p->b]) {
+    contact->normal_force = 0;
+    for (int i = 0; i < 3; i++) contact->friction_force[i] = contact->torque[i] = 0;
+  }
+  contact->normal_force += blow->normal / work->h;
+  vec3_to(contact->friction_force, add_scaled(vec3_from(contact->friction_force), 1 / work->h, blow->friction));
+}
+
+void blows_destroy(Blows *blows) {
+  mem_free(blows->first);
+  mem_free(blows->blow);
+  *blows = (Blows){0};
 }

@@ -32,6 +32,7 @@ typedef struct Impact {
   double target; /* [m/s] speed of separation to reach */
   double normal_impulse;
   Vec3 friction_impulse;
+  int blow; /* its place among those of all contacts */
 } Impact;
 
 /* The twist of a body at the end of the step: free, as without contacts; else with the rate given. */

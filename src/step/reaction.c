@@ -106,21 +106,25 @@ typedef struct Reactions {
   double *right;
 } Reactions;
 
+/* In a step in which it bounced, joints act on a body in flight and pass blows on, and no more. */
+static bool has_bounced(const Work *w, int block) { return !block_is_vertex(w->model, block) && w->bounced[block]; }
+
 static void add_bodies(Reactions *r) {
   const Work *w = r->work;
   const Linkage *l = &w->model->linkage;
   for (int k = 0; k < l->linked_count; k++) {
-    Affine q = node_pose(w->model, w->q, l->linked[k].body);
-    r->gradient[k] = body_gradient(w, l->linked[k].body, &q);
+    int block = l->linked[k].body;
+    Affine q = node_pose(w->model, w->q, block);
+    r->gradient[k] = has_bounced(w, block) ? (Affine){0} : body_gradient(w, block, &q);
     if (r->flight->count) /* the joints have acted in flight, too */
-      r->gradient[k] = affine_add_scaled(r->gradient[k], w->h2, mechanism_force(r->flight, l->linked[k].body));
+      r->gradient[k] = affine_add_scaled(r->gradient[k], w->h2, mechanism_force(r->flight, block));
   }
 }
 
 static void add_pair(Reactions *r, Pair *p) {
   const Work *w = r->work;
   const Linkage *l = &w->model->linkage;
-  bool a = linkage_of(l, p->a), b = linkage_of(l, p->b);
+  bool a = linkage_of(l, p->a) && !has_bounced(w, p->a), b = linkage_of(l, p->b) && !has_bounced(w, p->b);
   if (!(a || b || p->soft) || (p->contact.count == 0 && p->friction.count == 0)) return;
   pair_assemble(p, r->scene, &w->q.body[p->a], &w->q.body[p->b]);
   if (p->failed) return;
@@ -139,7 +143,7 @@ static void add_joint(Reactions *r, int j) {
   for (int f = 0; f < count; f++)
     for (int x = 0; x < force[f].jet.count; x++) {
       const LinkedBody *linked = linkage_of(l, force[f].jet.body[x]);
-      Affine *g = linked ? &r->gradient[linked - l->linked] : NULL;
+      Affine *g = linked && !has_bounced(r->work, force[f].jet.body[x]) ? &r->gradient[linked - l->linked] : NULL;
       if (g) *g = affine_add_scaled(*g, force[f].slope, force[f].jet.gradient[x]);
     }
 }

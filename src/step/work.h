@@ -46,6 +46,7 @@ typedef struct Work {
   double *stored;                    /* per body: its share of the barriers' energy at the start of the step */
   bool *active;                      /* per block: in the active set; the others keep their poses in this iteration */
   bool *restart;                     /* per body: BDF2 does not use its history, see predict_restart */
+  bool *bounced;                     /* per body: its velocity does not come from the solve, see step/bounce.h */
   JointTerm *joint;
   double *soft_energy, *soft_energy_trial; /* per soft body, of its elements */
   double *unknown;                         /* of linked bodies, 12 places each */

@@ -330,6 +330,32 @@ static void check_loads(AbdJointKind kind, double dt, double e) {
   lab_close(&lab);
 }
 
+/* A drive presses a box on a wall; without gravity, too, that is no impact. */
+static void check_pressed(double down) {
+  AbdWorldDef world = bouncing(0.01, 0.5);
+  world.gravity[2] = down;
+  Lab lab = lab_open(world);
+  AbdMeshId mesh = lab_box(&lab, 0.2, 0.2, 0.2);
+  AbdBodyId box = lab_body(&lab, mesh, vec3(0, 0, 0), vec3(0, 0, 0)), wall = lab_static(&lab, mesh, vec3(0.3, 0, 0));
+  AbdJointDef def = joint_def(ABD_JOINT_SLIDER, box, world_body, vec3(0, 0, 0), vec3(1, 0, 0));
+  def.drive.kind = ABD_DRIVE_EFFORT, def.drive.target = 50;
+  lab_joint(&lab, &def);
+  double least_force = INFINITY;
+  for (int i = 0; i < 200; i++) {
+    lab_step(&lab);
+    Vec3 friction;
+    if (i > 150) least_force = fmin(least_force, lab_contact_force(&lab, wall, &friction).x);
+  }
+  lab_expect_near("a drive of 50 N presses by [N]", least_force, 50, 1e-6);
+  lab_close(&lab);
+}
+
+static void test_pressed(void **state) {
+  (void)state;
+  check_pressed(0);
+  check_pressed(-9.81);
+}
+
 static void test_loads(void **state) {
   (void)state;
   const double dt[] = {0.03, 0.01, 0.001};
@@ -387,7 +413,7 @@ int main(void) {
       cmocka_unit_test(test_two_balls),  cmocka_unit_test(test_rod),          cmocka_unit_test(test_rest),
       cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold),    cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_held_rebound), cmocka_unit_test(test_held_block),
-      cmocka_unit_test(test_heavy),      cmocka_unit_test(test_loads),
+      cmocka_unit_test(test_heavy),      cmocka_unit_test(test_loads),        cmocka_unit_test(test_pressed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,8 +99,9 @@ typedef struct AbdContactDef {
   int friction_iterations; /* the most solves of a step until the loads of friction agree, 4; 0 = frictionless */
   /* Of bodies and pairs without their own, 0 to 1: the part of the speed that an impact gives back, 0. */
   double restitution;
-  double restitution_speed; /* [m/s] slower impacts do not bounce; 0 = twice what gravity adds in a step */
-  bool friction_anchors;    /* sticking contacts keep their slip from step to step, so that nothing creeps; true */
+  /* [m/s] Slower impacts do not bounce; 0 = twice what gravity adds in a step, at least solver.tolerance / 100. */
+  double restitution_speed;
+  bool friction_anchors; /* sticking contacts keep their slip from step to step, so that nothing creeps; true */
 } AbdContactDef;
 
 /* The solver of Newton's linear systems. */

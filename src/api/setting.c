@@ -63,7 +63,7 @@ static const AbdSetting world_settings[] = {
   NUMBER(AbdWorldDef, contact.restitution, FRACTION, 0, "",
          "part of the speed that an impact gives back, if bodies and pairs name none"),
   NUMBER(AbdWorldDef, contact.restitution_speed, NOT_NEGATIVE, 0, "m/s",
-         "slower impacts do not bounce; 0 = twice what gravity adds in a step"),
+         "slower impacts do not bounce; 0 = twice what gravity adds in a step, at least solver.tolerance / 100"),
   BOOLEAN(AbdWorldDef, contact.friction_anchors, true,
           "static friction stores the sticking point of each contact, so that nothing creeps"),
   INTEGER(AbdWorldDef, solver.max_iterations, 1, 1000, "",

@@ -43,8 +43,8 @@ Affine impact_rate(const Work *w, int i, const Twist *t) {
 }
 
 double impact_threshold(const Model *m) {
-  double given = m->def.contact.restitution_speed;
-  return given > 0 ? given : IMPACT_GRAVITY * m->def.dt * norm(vec3_from(m->def.gravity));
+  double given = m->def.contact.restitution_speed, least_speed = IMPACT_LEAST * m->def.solver.tolerance;
+  return given > 0 ? given : most(IMPACT_GRAVITY * m->def.dt * norm(vec3_from(m->def.gravity)), least_speed);
 }
 
 bool impact_gives_way(const Model *m, int i) {

@@ -222,6 +222,9 @@ static void errors_name_their_place(void **state) {
       "bodies[0].inertia: expected a list of 3 numbers xx, yy, zz or 6 numbers xx, yy, zz, xy, xz, yz");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"densty\": 2}]}",
       "bodies[0].densty: unknown key; did you mean \"density\"?");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\"}, {\"shape\": \"box\"}],\n"
+      " \"pair_friction\": [{\"bodies\": [0, 1], \"restitution\": 2}]}",
+      "s.json:2:54: pair_friction[0].restitution: expected a number from 0 to 1, got 2");
   bad("{\"version\": 1, \"gravity\": [0, \"x\", 0]}", "s.json:1:31: gravity[1]: expected a number, got \"x\"");
   bad("{\"version\": 1, \"gravity\": [0, 1]}", "gravity: expected a list of 3 numbers, got a list of 2");
   bad("{\"version\": 1, \"dt\": 0}", "dt: expected a number > 0, got 0");

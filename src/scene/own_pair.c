@@ -86,12 +86,14 @@ static bool read_pair_friction(OwnFile *file) {
   if (!node_get(file->top, "pair_friction", &list)) return true;
   if (!node_is_array(&list)) return false;
   for (size_t i = 0; i < node_size(&list); i++) {
-    Node item = node_item(&list, i), bodies;
+    Node item = node_item(&list, i), bodies, restitution;
     double value[2] = {-1, -1};
     Scene *scene = file->loader->scene;
     if (!node_check_keys(&item, known) || !read_number(&item, "friction", NUMBER_NOT_NEGATIVE, &value[0]) ||
         !read_number(&item, "restitution", NUMBER_NOT_NEGATIVE, &value[1]))
       return false;
+    if (value[1] > 1 && node_get(&item, "restitution", &restitution))
+      return node_expected(&restitution, "a number from 0 to 1");
     if (!node_get(&item, "bodies", &bodies) || (value[0] < 0 && value[1] < 0))
       return node_fail(&item, "expected \"bodies\" and \"friction\" or \"restitution\"");
     if (!read_pair(file, &bodies, value, &scene->pair_friction, &scene->pair_friction_count)) return false;

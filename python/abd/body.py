@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -202,19 +203,19 @@ class Body:
     @property
     def contact_load(self) -> dict[str, Any]:
         """What contacts did to the body in the last step: contacts, normal and friction [N], torque [N m]."""
-        return self._load(lib.abd_body_contact_load)
+        return self._load(self._missing, lib.abd_body_contact_load)
 
     def contact_load_from(self, other: Body) -> dict[str, Any]:
         """The same of the contacts with one other body."""
-        return self._load(lib.abd_pair_contact_load, [self.world._own(other, Body)])
+        id = self.world._own(other, Body)
+        return self._load(
+            lambda: f"body {self.id} or {id} does not exist: it was removed", lib.abd_pair_contact_load, [id]
+        )
 
-    def _load(self, function: Any, *arguments: Any) -> dict[str, Any]:
+    def _load(self, missing: Callable[[], str], function: Any, *arguments: Any) -> dict[str, Any]:
         load = ffi.new("AbdContactLoad *")
-        self.world._check(function(self.world._open(), [self.id], *arguments, load), self._not_started)
+        self.world._check(function(self.world._open(), [self.id], *arguments, load), missing)
         return {key: np.array(value) if isinstance(value, list) else value for key, value in as_dict(load[0]).items()}
-
-    def _not_started(self) -> str:
-        return f"{self.world!r} has not started, or body {self.id} does not exist"
 
     def distance(self, other: Body) -> dict[str, Any]:
         """Nearest points of two bodies: distance, point_a, point_b, triangle_a, triangle_b."""

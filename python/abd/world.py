@@ -453,8 +453,8 @@ class World:
         """
         if self._owned is None or self._busy:
             self._open()
-        if count < 0:
-            raise ArgumentError(f"count: expected an integer >= 0, got {count!r}")
+        if type(count) is not int or count < 0:
+            count = whole(count, "count")
         glue = self._glue
         self._busy = True
         try:

@@ -112,6 +112,7 @@ static int read_output(ExportOptions *o) {
   AbdError error;
   if (abd_export_check(o->output, &o->def, &error) != ABD_OK) return args_usage_error(&command, "-o %s", error.text);
   if (o->def.frame >= 0 && o->frames) return args_usage_error(&command, "--frame and --frames exclude each other");
+  if (o->def.frame >= 0 && o->def.all) return args_usage_error(&command, "--frame and --all exclude each other");
   if (o->frames && !parse_range(o->frames, &o->def))
     return args_usage_error(&command, "--frames: expected A:B or A:B:K, steps A to B, every K-th frame, got '%s'",
                             o->frames);

@@ -28,6 +28,7 @@ expect 2 'expected A:B or A:B:K' "$abd" export a.abd -o x.obj --frames 9:3
 expect 2 'expected A:B or A:B:K' "$abd" export a.abd -o x.obj --frames 1:9:0
 expect 2 'no frame in 50:60; its frames are of steps 0 to 40' "$abd" export a.abd -o x.obj --frames 50:60
 expect 2 'exclude each other' "$abd" export a.abd -o x.obj --frames 1:3 --frame 2
+expect 2 'exclude each other' "$abd" export a.abd -o x.obj --all --frame 2
 expect 2 'this one file holds all frames' "$abd" export a.abd -o x_%d.glb
 
 # geometry

@@ -198,6 +198,40 @@ static void test_rod(void **state) {
   lab_close(&lab);
 }
 
+/* A block that is welded to the world, with another one on a joint, is struck by a kinematic one: no impulse can part
+ * them. */
+static double struck_while_welded(double tilt) {
+  AbdWorldDef world = bouncing(0.01, 0.5);
+  world.contact.friction = 0.4;
+  Lab lab = lab_open(world);
+  AbdBodyDef def = lab_at(lab_box(&lab, 0.2, 0.2, 0.2), vec3(0, 0, 0));
+  lab_turn(&def, vec3(0.3, 0.5, 0.8), tilt);
+  AbdBodyId block = lab_body_def(&lab, &def);
+  lab_join(&lab, ABD_JOINT_WELD, block, world_body, vec3(0, 0, 0), vec3(0, 0, 1));
+  def = lab_at(lab_box(&lab, 0.2, 0.1, 0.1), vec3(-0.4, 0.1, 0));
+  def.angular_velocity[0] = 10;
+  AbdBodyId other = lab_body_def(&lab, &def);
+  lab_join(&lab, ABD_JOINT_LINE, other, block, vec3(-0.25, 0, 0), vec3(-0.4, 0.8, 0.4));
+  AbdBodyDef ram = lab_at(lab_box(&lab, 0.1, 0.1, 0.1), vec3(0.3, 0, 0.02));
+  ram.motion = ABD_MOTION_KINEMATIC;
+  ram.velocity[0] = -2;
+  lab_body_def(&lab, &ram);
+  double fastest = 0;
+  for (int i = 0; i < 12; i++) { /* until the ram is blocked */
+    lab_expect_ok(&lab, abd_world_step(lab.world, &lab.report));
+    fastest = fmax(fastest, norm(lab_velocity(&lab, block)));
+    fastest = fmax(fastest, 0.1 * norm(lab_velocity(&lab, other)));
+  }
+  assert_true(lab.report.contacts > 0);
+  lab_close(&lab);
+  return fastest;
+}
+
+static void test_welded(void **state) {
+  (void)state;
+  for (int k = 0; k < 10; k++) lab_expect_below("blocks [m/s]", struck_while_welded(0.3 * k), 1);
+}
+
 /* ---- rest ---- */
 
 /* A hundred balls with e = 0.5 fall into a bowl of four planes and come to rest. */
@@ -409,11 +443,12 @@ static void test_bad_values(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rebound),    cmocka_unit_test(test_no_loss),      cmocka_unit_test(test_cradle),
-      cmocka_unit_test(test_two_balls),  cmocka_unit_test(test_rod),          cmocka_unit_test(test_rest),
-      cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold),    cmocka_unit_test(test_pairs),
-      cmocka_unit_test(test_bad_values), cmocka_unit_test(test_held_rebound), cmocka_unit_test(test_held_block),
-      cmocka_unit_test(test_heavy),      cmocka_unit_test(test_loads),        cmocka_unit_test(test_pressed),
+      cmocka_unit_test(test_rebound),    cmocka_unit_test(test_no_loss),    cmocka_unit_test(test_cradle),
+      cmocka_unit_test(test_two_balls),  cmocka_unit_test(test_rod),        cmocka_unit_test(test_rest),
+      cmocka_unit_test(test_welded),     cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold),
+      cmocka_unit_test(test_pairs),      cmocka_unit_test(test_bad_values), cmocka_unit_test(test_held_rebound),
+      cmocka_unit_test(test_held_block), cmocka_unit_test(test_heavy),      cmocka_unit_test(test_loads),
+      cmocka_unit_test(test_pressed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

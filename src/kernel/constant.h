@@ -164,8 +164,8 @@
 #define IMPACT_ROUNDS 200
 /* [1] The rounds end when the last changed the speed by less than this part of it. test_impact */
 #define IMPACT_SMALL 1e-9
-/* [approach] With joints the rounds end when every contact is this near to its target. test_robot_drop */
-#define IMPACT_JOINTED 1e-3
+/* [1] A contact is held by joints if they leave less of what impulses change there. No effect found */
+#define IMPACT_HELD 1e-6
 /* [kinetic energy] A flight's error of energy up to this part is corrected; a larger loss is left. test_cluster */
 #define ENERGY_CORRECTED 0.02
 /* [kinetic energy] The same with a rope that stays taut. test_cluster */

@@ -13,10 +13,11 @@
  * that does not give way is one. */
 typedef struct Meeting {
   int side[2];
-  int pair;         /* index */
-  int first, count; /* impacts, of the first of the meetings with the same sides */
-  int seen;         /* changes of velocities before it was resolved last; -1: never resolved */
-  bool blow;        /* it had impulses in this step */
+  int pair;          /* index */
+  int first, count;  /* impacts, of the first of the meetings with the same sides */
+  Coupling coupling; /* of bodies on joints; no bodies: not found yet */
+  int seen;          /* changes of velocities before it was resolved last; -1: never resolved */
+  bool blow;         /* it had impulses in this step */
 } Meeting;
 
 typedef struct Bounce {
@@ -26,17 +27,18 @@ typedef struct Bounce {
   JointedFlight *flight;
   State *after;
   Blows *blows;
-  Affine *solved;   /* per body: its rate after the solve */
-  Twist *twist;     /* per body */
-  Twist *before;    /* scratch: per body */
-  bool *shocked;    /* per body */
-  bool *struck;     /* per jointed block: whether a body of the mechanism that it represents is shocked */
-  int *changed;     /* per body that represents a mechanism: the last change of the mechanism's velocities */
-  int changes;      /* of velocities so far */
-  int *root;        /* per body, see base/disjoint.h: mechanisms that blows connect */
-  bool *jammed;     /* per body that is a root */
-  Affine *force[2]; /* JointedFlight.force before a round, and before all of them; row_force likewise */
-  double *row_force[2];
+  Affine *solved; /* per body: its rate after the solve */
+  Twist *twist;   /* per body */
+  Twist *before;  /* scratch: per body */
+  bool *shocked;  /* per body */
+  bool *struck;   /* per jointed block: whether a body of the mechanism that it represents is shocked */
+  int *changed;   /* per body that represents a mechanism: the last change of the mechanism's velocities */
+  int changes;    /* of velocities so far */
+  int *root;      /* per body, see base/disjoint.h: mechanisms that blows connect */
+  bool *jammed;   /* per body that is a root */
+  Affine *rate;   /* per jointed block: kept */
+  Affine *force;  /* JointedFlight.force before the first round; row_force likewise */
+  double *row_force;
   Impact *impact;
   Meeting *meeting; /* one per pair in contact; after joining, one per two mechanisms */
   int meeting_count, impact_count, impact_capacity;
@@ -170,105 +172,167 @@ static void set_twists(Bounce *b) {
     if (!m->body[i].soft && !b->shocked[i]) b->twist[i] = impact_twist(b->work, i, &b->after->rate.body[i]);
 }
 
-/* Velocities of jointed bodies after their joints' impulses. */
-static Outcome project(Bounce *b) {
-  const JointedFlight *f = b->flight;
+/* ---- joints ----
+ *
+ * Projected rates satisfy the joints. That of the sum of two velocities is the sum of theirs: what joints make of the
+ * changes by impulses is found without the velocities themselves, whose rounding may be larger. */
+
+static bool is_free_body(const Bounce *b, int block) {
   const Model *m = b->work->model;
-  const Work *w = b->work;
-  for (int k = 0; k < f->count; k++)
-    if (!block_is_vertex(m, f->block[k]) && m->body[f->block[k]].motion == ABD_MOTION_DYNAMIC)
-      b->after->rate.body[f->block[k]] = impact_rate(w, f->block[k], &b->twist[f->block[k]]);
-  Outcome outcome = mechanism_project(b->flight, b->after);
-  for (int k = 0; k < f->count && !stage_failed(outcome); k++) {
+  return !block_is_vertex(m, block) && m->body[block].motion == ABD_MOTION_DYNAMIC;
+}
+
+static void keep_rates(Bounce *b) {
+  for (int k = 0; k < b->flight->count; k++)
+    b->rate[k] = node_vector(b->work->model, b->after->rate, b->flight->block[k]);
+}
+
+/* The rates of jointed blocks: bodies have those of their twists, the others the rates kept or none. */
+static void put_rates(Bounce *b, bool others) {
+  const JointedFlight *f = b->flight;
+  const Affine none = affine(vec3(0, 0, 0), mat3_zero());
+  for (int k = 0; k < f->count; k++) {
     int i = f->block[k];
-    if (block_is_vertex(m, i) || m->body[i].motion != ABD_MOTION_DYNAMIC) continue;
-    b->twist[i].v = b->after->rate.body[i].n[0];
-    b->twist[i].w = body_turn(&w->q.body[i], &b->after->rate.body[i]);
+    Affine rate = is_free_body(b, i) ? impact_rate(b->work, i, &b->twist[i]) : others ? b->rate[k] : none;
+    node_put(b->work->model, b->after->rate, i, rate);
   }
+}
+
+static void take_twists(Bounce *b) {
+  for (int k = 0; k < b->flight->count; k++) {
+    int i = b->flight->block[k];
+    if (!is_free_body(b, i)) continue;
+    b->twist[i].v = b->after->rate.body[i].n[0];
+    b->twist[i].w = body_turn(&b->work->q.body[i], &b->after->rate.body[i]);
+  }
+}
+
+static bool joints_shocked(const Bounce *b) {
+  const JointedFlight *f = b->flight;
+  bool any = false;
+  for (int k = 0; k < f->count; k++) any |= !block_is_vertex(b->work->model, f->block[k]) && b->shocked[f->block[k]];
+  return any;
+}
+
+/* Free flights end at other poses, at which the joints may demand other velocities. */
+static Outcome satisfy_joints(Bounce *b) {
+  const JointedFlight *f = b->flight;
+  keep_rates(b);
+  put_rates(b, true);
+  Outcome outcome = mechanism_project(b->flight, b->after);
+  if (stage_failed(outcome)) return outcome;
+  mechanism_push(b->flight, 1);
+  for (int k = 0; k < f->count; k++)
+    if (!b->struck[f->mechanism[k]]) node_put(b->work->model, b->after->rate, f->block[k], b->rate[k]);
+  take_twists(b);
   return outcome;
+}
+
+/* What the joints make of changes of twists. */
+static Outcome answer(Bounce *b) {
+  keep_rates(b);
+  put_rates(b, false);
+  Outcome outcome = mechanism_project(b->flight, b->after);
+  take_twists(b);
+  return outcome;
+}
+
+/* Adds the changes that were answered, or none, to the twists of before. */
+static void add_answer(Bounce *b, double part) {
+  const JointedFlight *f = b->flight;
+  for (int i = 0; i < b->work->model->body_count; i++) {
+    b->twist[i].v = add_scaled(b->before[i].v, part, b->twist[i].v);
+    b->twist[i].w = add_scaled(b->before[i].w, part, b->twist[i].w);
+  }
+  for (int k = 0; k < f->count; k++) {
+    int i = f->block[k];
+    Affine change = node_vector(b->work->model, b->after->rate, i);
+    double moved = block_is_vertex(b->work->model, i) ? part : 0;
+    node_put(b->work->model, b->after->rate, i, affine_add_scaled(b->rate[k], moved, change));
+  }
+  mechanism_push(b->flight, part);
 }
 
 /* ---- meetings of mechanisms ----
  *
- * With joints, impulses change more velocities than those of their own bodies, linearly. The impulses minimise
- * 1/2 J W J - J b with J >= 0, where b - W J is what the separation of each contact lacks, and its slip. A round takes
- * the impulses that would do if bodies were not joined as a direction, lets the joints answer, and goes along it to the
- * minimum. */
+ * With joints, impulses change more velocities than those of their own bodies, linearly. What one on each body of a
+ * meeting does to the others is found once. */
 
-static double gap_of(const Impact *i, const Twist *twist) { return i->target + impact_approach(i, twist); }
-
-/* The largest part of the fastest approach that a contact lacks, or has too much of while it pushes. */
-static double miss(const Impact *impact, int count, const Twist *twist) {
-  double worst = 0;
-  for (int c = 0; c < count; c++) {
-    double gap = gap_of(&impact[c], twist);
-    worst = most(worst, impact[c].normal_impulse > 0 ? fabs(gap) : gap);
-  }
-  return worst;
+static bool list_bodies(Bounce *b, Meeting *m) {
+  Coupling *c = &m->coupling;
+  c->body = mem_alloc(2 * (size_t)m->count, sizeof *c->body);
+  for (int k = 0; c->body && k < m->count; k++)
+    for (int side = 0; side < 2; side++) {
+      Impact *i = &b->impact[m->first + k];
+      int place = 0;
+      while (place < c->count && c->body[place] != i->body[side]) place++;
+      bool gives_way = impact_gives_way(b->work->model, i->body[side]);
+      if (gives_way && place == c->count) c->body[c->count++] = i->body[side];
+      i->place[side] = gives_way ? place : -1;
+    }
+  c->response = mem_zeroed((size_t)c->count * (size_t)c->count + 1, sizeof *c->response);
+  return c->body && c->response;
 }
 
-/* The length of the step from `last` to `now` at which the energy is least and no impulse is negative. */
-static double length_of(const Impact *last, const Impact *now, int count, const Twist *before, const Twist *after) {
-  double slope = 0, curvature = 0, longest = INFINITY;
-  for (int c = 0; c < count; c++) {
-    double d = now[c].normal_impulse - last[c].normal_impulse;
-    Vec3 t = sub(now[c].friction_impulse, last[c].friction_impulse), slip = impact_slip(&now[c], before);
-    slope += d * gap_of(&now[c], before) - dot(t, slip);
-    curvature += d * (impact_approach(&now[c], before) - impact_approach(&now[c], after)) +
-                 dot(t, sub(impact_slip(&now[c], after), slip));
-    if (d < 0) longest = least(longest, last[c].normal_impulse / -d);
-  }
-  return least(curvature > 0 ? slope / curvature : 1, longest);
+static void keep_twists(Bounce *b) {
+  memcpy(b->before, b->twist, (size_t)b->work->model->body_count * sizeof *b->before);
 }
 
-static void go(Bounce *b, Impact *impact, int count, const Impact *last, const Twist *before, double length) {
-  for (int c = 0; c < count; c++) {
-    Impact *i = &impact[c];
-    i->normal_impulse = last[c].normal_impulse + length * (i->normal_impulse - last[c].normal_impulse);
-    i->friction_impulse =
-        add_scaled(last[c].friction_impulse, length, sub(i->friction_impulse, last[c].friction_impulse));
-  }
-  for (int i = 0; i < b->work->model->body_count; i++) {
-    if (b->work->model->body[i].soft) continue;
-    b->twist[i].v = add_scaled(before[i].v, length, sub(b->twist[i].v, before[i].v));
-    b->twist[i].w = add_scaled(before[i].w, length, sub(b->twist[i].w, before[i].w));
-  }
+/* From here on the twists are changes. */
+static void begin_changes(Bounce *b) {
+  for (int i = 0; i < b->work->model->body_count; i++) b->twist[i].v = b->twist[i].w = vec3(0, 0, 0);
 }
 
-/* Arrays of the forces of joints: per jointed block, then per row. */
-static void copy_forces(Bounce *b, int to) {
-  const JointedFlight *f = b->flight;
-  for (int k = 0; k < f->count; k++) b->force[to][k] = f->force[k];
-  for (int r = 0; r < f->row_count; r++) b->row_force[to][r] = f->row_force[r];
-}
-
-/* The joints answer to impulses of that length, too. */
-static void go_forces(Bounce *b, double length) {
-  JointedFlight *f = b->flight;
-  for (int k = 0; k < f->count; k++)
-    f->force[k] = affine_add_scaled(b->force[0][k], length, affine_sub(f->force[k], b->force[0][k]));
-  for (int r = 0; r < f->row_count; r++)
-    f->row_force[r] = b->row_force[0][r] + length * (f->row_force[r] - b->row_force[0][r]);
-}
-
-static Outcome resolve_jointed(Bounce *b, Impact *impact, int count, double fastest) {
-  Twist *before = b->before;
-  Impact *last = mem_alloc((size_t)count, sizeof *last);
-  Outcome outcome = stage_from(last != NULL);
-  for (int round = 0; !stage_failed(outcome) && round < IMPACT_ROUNDS; round++) {
-    if (round > 0 && miss(impact, count, b->twist) < IMPACT_JOINTED * fastest) break;
-    memcpy(before, b->twist, (size_t)b->work->model->body_count * sizeof *before);
-    memcpy(last, impact, (size_t)count * sizeof *last);
-    copy_forces(b, 0);
-    impact_resolve(impact, count, b->twist, fastest);
-    outcome = project(b);
-    double length = length_of(last, impact, count, before, b->twist);
-    go(b, impact, count, last, before, length);
-    go_forces(b, length);
-    if (!(length > 0)) break;
+/* What a unit impulse along an axis on a body of the meeting does, or one that turns it. */
+static Outcome find_response(Bounce *b, Meeting *m, int from, int axis, bool turns) {
+  const Coupling *c = &m->coupling;
+  Vec3 impulse = vec3(axis == 0, axis == 1, axis == 2);
+  keep_twists(b);
+  begin_changes(b);
+  Twist *t = &b->twist[c->body[from]];
+  if (turns) t->w = mat3_mul_vec(t->inverse_inertia, impulse);
+  else t->v = vec3(t->inverse_mass.x * impulse.x, t->inverse_mass.y * impulse.y, t->inverse_mass.z * impulse.z);
+  Outcome outcome = answer(b);
+  for (int to = 0; to < c->count; to++) {
+    Response *r = &c->response[to * c->count + from];
+    r->v[turns].c[axis] = b->twist[c->body[to]].v;
+    r->w[turns].c[axis] = b->twist[c->body[to]].w;
   }
-  mem_free(last);
+  add_answer(b, 0);
   return outcome;
+}
+
+static Outcome couple(Bounce *b, Meeting *m) {
+  Outcome outcome = stage_from(list_bodies(b, m));
+  for (int from = 0; from < m->coupling.count; from++)
+    for (int k = 0; k < 6 && !stage_failed(outcome); k++) {
+      outcome = stage_poll(b->work->model);
+      if (!stage_failed(outcome)) outcome = find_response(b, m, from, k % 3, k >= 3);
+    }
+  return outcome;
+}
+
+static Outcome resolve_jointed(Bounce *b, Meeting *m, double fastest) {
+  Impact *impact = &b->impact[m->first];
+  Outcome outcome = m->coupling.body ? stage_done() : couple(b, m);
+  if (stage_failed(outcome)) return outcome;
+  keep_twists(b);
+  impact_resolve(impact, m->count, &m->coupling, b->twist, fastest);
+  begin_changes(b);
+  for (int k = 0; k < m->count; k++) {
+    const Impact *i = &impact[k];
+    impact_push(i, b->twist, add_scaled(i->friction_impulse, i->normal_impulse, i->normal));
+  }
+  outcome = answer(b);
+  add_answer(b, 1);
+  return outcome;
+}
+
+/* No impulse parts the surfaces. */
+static bool is_held(const Bounce *b, const Meeting *m) {
+  bool all = m->coupling.body != NULL;
+  for (int k = m->first; all && k < m->first + m->count; k++) all = impact_held(&b->impact[k], &m->coupling, b->twist);
+  return all;
 }
 
 /* Velocities have changed since the meeting was resolved. */
@@ -300,12 +364,13 @@ static Outcome resolve(Bounce *b, Meeting *m, bool *any) {
       joints |= mechanism_has(b->flight, impact[c].body[side]);
     }
   m->seen = b->changes;
-  if (!shocked) return stage_done();
+  if (!shocked || is_held(b, m)) return stage_done();
   double fastest = impact_aim(impact, m->count, b->twist, b->threshold);
   if (!(fastest > IMPACT_LEAST * b->threshold)) return stage_done();
   Outcome outcome = stage_done();
-  if (joints) outcome = resolve_jointed(b, impact, m->count, fastest);
-  else impact_resolve(impact, m->count, b->twist, fastest);
+  if (joints) outcome = resolve_jointed(b, m, fastest);
+  else impact_resolve(impact, m->count, NULL, b->twist, fastest);
+  for (int c = 0; c < m->count; c++) impact[c].late = 0; /* the next approach is due to other impacts */
   note_blow(b, m);
   *any = true;
   return outcome;
@@ -338,10 +403,10 @@ static void drop_blows(Bounce *b) {
   }
   for (int k = 0; k < f->count; k++)
     if (!block_is_vertex(b->work->model, f->block[k]) && is_jammed(b, mechanism_of(f, f->block[k])))
-      f->force[k] = b->force[1][k];
+      f->force[k] = b->force[k];
   for (int r = 0; r < f->row_count; r++)
     if (f->row[r].jet.count > 0 && is_jammed(b, mechanism_of(f, f->row[r].jet.body[0])))
-      f->row_force[r] = b->row_force[1][r];
+      f->row_force[r] = b->row_force[r];
 }
 
 /* Light bodies between heavy ones take blows to and fro, without end if restitution is below 1. Then all bodies that
@@ -380,7 +445,6 @@ static void put_velocities(Bounce *b) {
 static bool allocate(Bounce *b) {
   size_t bodies = (size_t)b->work->model->body_count, blocks = (size_t)b->flight->count + 1,
          rows = (size_t)b->flight->row_count + 1;
-  bool good = true;
   b->solved = mem_alloc(bodies, sizeof(Affine));
   b->changed = mem_zeroed(bodies, sizeof(int));
   b->root = mem_alloc(bodies, sizeof(int));
@@ -390,23 +454,24 @@ static bool allocate(Bounce *b) {
   b->shocked = mem_zeroed(bodies, sizeof(bool));
   b->meeting = mem_alloc((size_t)b->pairs->count, sizeof(Meeting));
   b->struck = mem_zeroed(blocks, sizeof(bool));
-  for (int k = 0; k < 2; k++) {
-    b->force[k] = mem_alloc(blocks, sizeof(Affine));
-    b->row_force[k] = mem_alloc(rows, sizeof(double));
-    good &= b->force[k] && b->row_force[k];
-  }
-  good &= b->solved && b->changed && b->root && b->jammed && b->twist && b->before;
+  b->rate = mem_alloc(blocks, sizeof(Affine));
+  b->force = mem_alloc(blocks, sizeof(Affine));
+  b->row_force = mem_alloc(rows, sizeof(double));
+  bool good =
+      b->rate && b->force && b->row_force && b->solved && b->changed && b->root && b->jammed && b->twist && b->before;
   return good && b->shocked && b->meeting && b->struck && add_blows(b) && find_meetings(b);
 }
 
 static Outcome bounce_shocked(Bounce *b) {
   bool jams;
   memcpy(b->solved, b->after->rate.body, (size_t)b->work->model->body_count * sizeof(Affine));
-  copy_forces(b, 1);
+  for (int k = 0; k < b->flight->count; k++) b->force[k] = b->flight->force[k];
+  for (int r = 0; r < b->flight->row_count; r++) b->row_force[r] = b->flight->row_force[r];
   b->blows->any = true;
   spread_shocks(b);
   set_twists(b);
-  Outcome outcome = resolve_all(b, &jams);
+  Outcome outcome = joints_shocked(b) ? satisfy_joints(b) : stage_done();
+  if (!stage_failed(outcome)) outcome = resolve_all(b, &jams);
   if (stage_failed(outcome)) return outcome;
   shock_mechanisms(b);
   if (jams) settle_jammed(b);
@@ -424,8 +489,12 @@ Outcome bounce(const Work *work, const Pairs *pairs, const ContactScene *scene, 
   if (!m->has_restitution || !bounces(&b)) return stage_done();
   Outcome outcome = stage_from(allocate(&b));
   if (!stage_failed(outcome) && find_shocked(&b)) outcome = bounce_shocked(&b);
-  void *array[] = {b.solved,  b.changed, b.root,     b.jammed,   b.twist,        b.before,       b.shocked,
-                   b.meeting, b.struck,  b.force[0], b.force[1], b.row_force[0], b.row_force[1], b.impact};
+  for (int k = 0; k < b.meeting_count; k++) {
+    mem_free(b.meeting[k].coupling.body);
+    mem_free(b.meeting[k].coupling.response);
+  }
+  void *array[] = {b.solved,  b.changed, b.root, b.jammed, b.twist,     b.before, b.shocked,
+                   b.meeting, b.struck,  b.rate, b.force,  b.row_force, b.impact};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   return outcome;
 }

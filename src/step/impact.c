@@ -105,7 +105,7 @@ static double mobility(const Impact *i, const Twist *twist, Vec3 d) {
   return sum;
 }
 
-static void push(const Impact *i, Twist *twist, Vec3 impulse) {
+void impact_push(const Impact *i, Twist *twist, Vec3 impulse) {
   for (int side = 0; side < 2; side++) {
     Twist *t = &twist[i->body[side]];
     Vec3 j = side ? neg(impulse) : impulse;
@@ -114,30 +114,26 @@ static void push(const Impact *i, Twist *twist, Vec3 impulse) {
   }
 }
 
-static double push_normal(Impact *i, Twist *twist) {
-  double m = mobility(i, twist, i->normal);
+/* Sets the normal impulse; m: mobility along the normal. Returns the change. */
+static double normal_change(Impact *i, double m, double approach) {
+  double before = i->normal_impulse;
   if (!(m > 0)) return 0;
-  double impulse = most(0, i->normal_impulse + (i->target + impact_approach(i, twist)) / m);
-  double change = impulse - i->normal_impulse;
-  push(i, twist, scale(change, i->normal));
-  i->normal_impulse = impulse;
-  return fabs(change) * m;
+  i->normal_impulse = most(0, before + (i->target + approach) / m);
+  return i->normal_impulse - before;
 }
 
-Vec3 impact_slip(const Impact *i, const Twist *twist) {
+static Vec3 slip_of(const Impact *i, const Twist *twist) {
   Vec3 v = add(relative(i, twist), i->drift);
   return add_scaled(v, -dot(v, i->normal), i->normal);
 }
 
-static void push_friction(Impact *i, Twist *twist) {
-  Vec3 slip = impact_slip(i, twist);
-  double size = norm(slip), limit = i->mu * i->normal_impulse;
-  if (!(size > 0)) return;
-  double m = mobility(i, twist, scale(1 / size, slip));
-  Vec3 impulse = m > 0 ? add_scaled(i->friction_impulse, -1 / m, slip) : i->friction_impulse;
+/* Sets the friction impulse; m: mobility along the slip. Returns the change. */
+static Vec3 friction_change(Impact *i, double m, Vec3 slip) {
+  Vec3 before = i->friction_impulse, impulse = m > 0 ? add_scaled(before, -1 / m, slip) : before;
+  double limit = i->mu * i->normal_impulse;
   if (norm(impulse) > limit) impulse = scale(limit / norm(impulse), impulse);
-  push(i, twist, sub(impulse, i->friction_impulse));
   i->friction_impulse = impulse;
+  return sub(impulse, before);
 }
 
 double impact_aim(Impact *impact, int count, const Twist *twist, double threshold) {
@@ -153,14 +149,68 @@ double impact_aim(Impact *impact, int count, const Twist *twist, double threshol
   return fastest;
 }
 
-void impact_resolve(Impact *impact, int count, Twist *twist, double fastest) {
-  for (int round = 0; round < IMPACT_ROUNDS; round++) {
-    double change = 0;
-    for (int k = 0; k < count; k++) {
-      change = most(change, push_normal(&impact[k], twist));
-      if (impact[k].mu > 0) push_friction(&impact[k], twist);
+/* ---- joints ---- */
+
+static const Response *response_of(const Coupling *c, int to, int from) { return &c->response[to * c->count + from]; }
+
+static void add_response(const Response *r, Vec3 force, Vec3 torque, Vec3 *v, Vec3 *w) {
+  *v = add(*v, add(mat3_mul_vec(r->v[0], force), mat3_mul_vec(r->v[1], torque)));
+  *w = add(*w, add(mat3_mul_vec(r->w[0], force), mat3_mul_vec(r->w[1], torque)));
+}
+
+static void push_coupled(const Coupling *c, const Impact *i, Twist *twist, Vec3 impulse) {
+  for (int side = 0; side < 2; side++) {
+    Vec3 force = side ? neg(impulse) : impulse, torque = cross(i->arm[side], force);
+    for (int k = 0; i->place[side] >= 0 && k < c->count; k++) {
+      Twist *t = &twist[c->body[k]];
+      add_response(response_of(c, k, i->place[side]), force, torque, &t->v, &t->w);
     }
-    if (change < IMPACT_SMALL * fastest) break;
   }
-  for (int k = 0; k < count; k++) impact[k].late = 0; /* the next approach is due to other impacts */
+}
+
+/* None if the joints hold the contact, up to what is rounding. */
+static double mobility_coupled(const Coupling *c, const Impact *i, const Twist *twist, Vec3 d) {
+  double sum = 0;
+  for (int from = 0; from < 2; from++) {
+    Vec3 force = from ? neg(d) : d, torque = cross(i->arm[from], force);
+    for (int to = 0; to < 2; to++) {
+      Vec3 v = vec3(0, 0, 0), w = v;
+      if (i->place[from] < 0 || i->place[to] < 0) continue;
+      add_response(response_of(c, i->place[to], i->place[from]), force, torque, &v, &w);
+      double along = dot(d, add(v, cross(w, i->arm[to])));
+      sum += to ? -along : along;
+    }
+  }
+  return sum > IMPACT_HELD * mobility(i, twist, d) ? sum : 0;
+}
+
+static double mobility_of(const Coupling *c, const Impact *i, const Twist *twist, Vec3 d) {
+  return c ? mobility_coupled(c, i, twist, d) : mobility(i, twist, d);
+}
+
+static void push(const Coupling *c, const Impact *i, Twist *twist, Vec3 impulse) {
+  if (c) push_coupled(c, i, twist, impulse);
+  else impact_push(i, twist, impulse);
+}
+
+void impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
+  for (int round = 0; round < IMPACT_ROUNDS; round++) {
+    double largest = 0;
+    for (int k = 0; k < count; k++) {
+      Impact *i = &impact[k];
+      double m = mobility_of(c, i, twist, i->normal), change = normal_change(i, m, impact_approach(i, twist));
+      push(c, i, twist, scale(change, i->normal));
+      largest = most(largest, fabs(change) * m);
+      Vec3 slip = slip_of(i, twist);
+      double size = norm(slip);
+      if (!(i->mu > 0) || !(size > 0)) continue;
+      m = mobility_of(c, i, twist, scale(1 / size, slip));
+      push(c, i, twist, friction_change(i, m, slip));
+    }
+    if (largest < IMPACT_SMALL * fastest) break;
+  }
+}
+
+bool impact_held(const Impact *i, const Coupling *c, const Twist *twist) {
+  return !(mobility_coupled(c, i, twist, i->normal) > 0);
 }

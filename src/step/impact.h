@@ -32,8 +32,21 @@ typedef struct Impact {
   double target; /* [m/s] speed of separation to reach */
   double normal_impulse;
   Vec3 friction_impulse;
-  int blow; /* its place among those of all contacts */
+  int blow;     /* its place among those of all contacts */
+  int place[2]; /* of its bodies in a Coupling; -1: does not give way */
 } Impact;
+
+/* What unit impulses on a body do to the velocity and the turn of another, or to its own, through joints: those of
+ * forces, then of torques. */
+typedef struct Response {
+  Mat3 v[2], w[2];
+} Response;
+
+/* Of all bodies that take part in a meeting of mechanisms. */
+typedef struct Coupling {
+  int count, *body;
+  Response *response; /* of each to impulses on each */
+} Coupling;
 
 /* The twist of a body at the end of the step: free, as without contacts; else with the rate given. */
 Twist impact_twist(const Work *work, int body, const Affine *rate);
@@ -49,10 +62,14 @@ bool impact_shocked(const Work *work, int body, double threshold);
 Impact impact_of(const Work *work, const Pair *pair, const Contact *contact);
 /* Speed at which the surfaces approach at a contact; twists of all bodies. */
 double impact_approach(const Impact *impact, const Twist *twist);
-Vec3 impact_slip(const Impact *impact, const Twist *twist); /* their sliding velocity */
 /* Sets the targets of contacts; returns the fastest approach. */
 double impact_aim(Impact *impact, int count, const Twist *twist, double threshold);
-/* Changes the impulses, and with them the twists, such that every contact reaches its target. Bodies are not joined. */
-void impact_resolve(Impact *impact, int count, Twist *twist, double fastest);
+/* Changes the impulses, and with them the twists, such that every contact reaches its target. coupling: the joints, or
+ * NULL; then the twists of its bodies alone are right. */
+void impact_resolve(Impact *impact, int count, const Coupling *coupling, Twist *twist, double fastest);
+/* What an impulse on a at a contact, and the opposite on b, do to the twists if bodies are not joined. */
+void impact_push(const Impact *impact, Twist *twist, Vec3 impulse);
+/* Do joints hold a contact, so that no impulse there changes its approach? */
+bool impact_held(const Impact *impact, const Coupling *coupling, const Twist *twist);
 
 #endif

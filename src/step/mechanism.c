@@ -244,12 +244,13 @@ void mechanism_set_changes(JointedFlight *f) {
 }
 
 /* Those along rows are not forces of linear joints. */
-void mechanism_add_forces(JointedFlight *f) {
+void mechanism_push(JointedFlight *f, double part) {
+  double rate = part / f->work->h;
   for (int k = 0; k < f->count; k++)
-    if (mechanism_lives(f, k)) f->force[k] = affine_add_scaled(f->force[k], 1 / f->work->h, *mechanism_impulse(f, k));
+    if (mechanism_lives(f, k)) f->force[k] = affine_add_scaled(f->force[k], rate, *mechanism_impulse(f, k));
   for (int r = 0; r < f->row_count; r++) {
     if (!mechanism_row_lives(f, &f->row[r])) continue;
-    double force = *mechanism_row_impulse(f, f->x, r) / f->work->h;
+    double force = rate * *mechanism_row_impulse(f, f->x, r);
     f->row_force[r] += force;
     for (int x = 0; x < f->row[r].jet.count; x++) {
       Affine *sum = &f->force[f->index[f->row[r].jet.body[x]]];

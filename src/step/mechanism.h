@@ -82,8 +82,10 @@ Affine mechanism_force(const JointedFlight *flight, int block);
 Outcome mechanism_targets(JointedFlight *flight);
 void mechanism_take(JointedFlight *flight, State *after);
 Outcome mechanism_rates(JointedFlight *flight, State *after);
-/* The same without the kicks of springs. */
+/* The same without the kicks of springs; its impulses are no forces yet. */
 Outcome mechanism_project(JointedFlight *flight, State *after);
+/* Adds a part of the impulses of the last projection to the forces of the step. */
+void mechanism_push(JointedFlight *flight, double part);
 
 /* ---- parts of a flight ---- */
 
@@ -118,7 +120,5 @@ double mechanism_open(const JointedFlight *flight);
 double mechanism_size(const JointedFlight *flight, int block, const Affine *vector);
 /* change = the impulses of the last correction. */
 void mechanism_set_changes(JointedFlight *flight);
-/* Adds the impulses to the forces of the step. */
-void mechanism_add_forces(JointedFlight *flight);
 
 #endif

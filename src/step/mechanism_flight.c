@@ -111,7 +111,7 @@ static Outcome fly_part(JointedFlight *f, double kick) {
   }
   drop_open(f);
   take_last_move(f);
-  mechanism_add_forces(f);
+  mechanism_push(f, 1);
   return stage_done();
 }
 
@@ -441,13 +441,18 @@ static Outcome project(JointedFlight *f, State *after, double kick) {
   f->duration = 1;
   outcome = find_rates(f);
   if (stage_failed(outcome)) return outcome;
-  mechanism_add_forces(f);
   for (int k = 0; k < f->count; k++)
     if (block_motion(f->work->model, f->block[k]) == ABD_MOTION_DYNAMIC)
       node_put(f->work->model, after->rate, f->block[k], f->pose[k]);
-  for (int r = 0; r < f->row_count; r++) w->joint[f->row[r].joint].flight[f->row[r].index] = f->row_force[r];
   return stage_done();
 }
 
-Outcome mechanism_rates(JointedFlight *f, State *after) { return project(f, after, 0.5 * f->work->h); }
+Outcome mechanism_rates(JointedFlight *f, State *after) {
+  Outcome outcome = project(f, after, 0.5 * f->work->h);
+  if (f->count == 0 || stage_failed(outcome)) return outcome;
+  mechanism_push(f, 1);
+  for (int r = 0; r < f->row_count; r++) f->work->joint[f->row[r].joint].flight[f->row[r].index] = f->row_force[r];
+  return outcome;
+}
+
 Outcome mechanism_project(JointedFlight *f, State *after) { return project(f, after, 0); }

@@ -2,7 +2,9 @@
  * of the turn. Here the linked bodies are moved to the nearest poses at which the joints hold, in the metric of
  * inertia and elasticity. Strain costs much in it, so the correction is nearly a motion of rigid bodies. It
  * stretches what it turns to second order; it is therefore retracted and repeated until it turns by at most
- * TURN_SMALL. Tested in tests/test_joint_physics.c. */
+ * TURN_SMALL. A correction that turns by more than the one before ends this: the step is too long. The joints hold
+ * at its end, but bodies are strained there, so the control halves its fraction. Tested in
+ * tests/test_joint_physics.c and tests/test_joint_nonlinear.c. */
 #include "cpu/cpu.h"
 
 #include "kernel/constant.h"
@@ -98,13 +100,12 @@ static void move_bodies(Cpu *cpu, bool retract) {
 }
 
 Outcome close_joints(Cpu *cpu) {
-  double t0 = clock_now();
-  for (int round = 1; round <= CLOSE_ROUNDS; round++) {
-    double turn;
+  double t0 = clock_now(), turn, before = INFINITY;
+  for (int round = 1; round <= CLOSE_ROUNDS; round++, before = turn) {
     Outcome outcome = correct(cpu, &turn);
     if (!stage_failed(outcome)) outcome = stage_poll(cpu->model);
     if (stage_failed(outcome)) return outcome;
-    bool again = turn > TURN_SMALL && round < CLOSE_ROUNDS;
+    bool again = turn > TURN_SMALL && turn < before && round < CLOSE_ROUNDS;
     move_bodies(cpu, again);
     if (!again) break;
   }

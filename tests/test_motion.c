@@ -279,6 +279,46 @@ static void test_same_bits(void **state) {
   lab_close(&fresh);
 }
 
+/* A hinged pair, and five boxes that turn so far in a step that they fly in parts. */
+static Lab two_mechanisms_open(void) {
+  Lab lab = lab_open(weightless(0.01));
+  AbdMeshId mesh = lab_box(&lab, 0.2, 0.1, 0.15);
+  AbdBodyId pair[2], box[5];
+  for (int k = 0; k < 7; k++) {
+    bool fast = k >= 2;
+    AbdBodyDef body = lab_at(mesh, vec3(0.3 * (fast ? k - 2 : k), fast, 0));
+    vec3_to(body.angular_velocity, vec3(fast ? 40 : 1, 2, 1));
+    *(fast ? &box[k - 2] : &pair[k]) = lab_body_def(&lab, &body);
+  }
+  lab_join(&lab, ABD_JOINT_HINGE, pair[1], pair[0], vec3(0.15, 0, 0), y_axis);
+  lab_join(&lab, ABD_JOINT_BALL, box[1], box[0], vec3(0.15, 1, 0), origin);
+  AbdJointDef universal = joint_def(ABD_JOINT_UNIVERSAL, box[2], box[0], vec3(0.45, 1, 0), y_axis);
+  vec3_to(universal.axis_b, z_axis);
+  lab_joint(&lab, &universal);
+  AbdJointDef distance = joint_def(ABD_JOINT_DISTANCE, box[3], box[2], vec3(0.75, 1, 0), y_axis);
+  vec3_to(distance.point_b, vec3(0.6, 1, 0));
+  lab_joint(&lab, &distance);
+  lab_join(&lab, ABD_JOINT_HINGE, box[4], box[3], vec3(1.05, 1, 0), y_axis);
+  return lab;
+}
+
+/* The flight of the pair alone solves for fewer blocks than the velocities at the end of the step before. The factor for
+ * these has another order of elimination. It must not be used again: a restored world does not have it. */
+static void test_same_bits_in_parts(void **state) {
+  (void)state;
+  Lab whole = two_mechanisms_open();
+  lab_step(&whole);
+  for (int i = 1; i < 10; i++) {
+    Lab fresh = two_mechanisms_open();
+    lab_copy_state(&fresh, &whole);
+    lab_step(&whole);
+    lab_step(&fresh);
+    if (abd_world_hash(whole.world) != abd_world_hash(fresh.world)) fail_msg("other bits after step %d", i + 1);
+    lab_close(&fresh);
+  }
+  lab_close(&whole);
+}
+
 /* ---- springs ---- */
 
 /* A mass on a spring of dt^2 k / m = stiff; returns its largest and its last total energy over that at the start. */
@@ -760,6 +800,7 @@ int main(void) {
                                      cmocka_unit_test(test_second_order),
                                      cmocka_unit_test(test_free_linkage),
                                      cmocka_unit_test(test_same_bits),
+                                     cmocka_unit_test(test_same_bits_in_parts),
                                      cmocka_unit_test(test_springs),
                                      cmocka_unit_test(test_rows),
                                      cmocka_unit_test(test_gear),

@@ -142,11 +142,14 @@ static void set_rows(JointedFlight *f, const Affine *body) {
   }
 }
 
-/* Does the system still have the factor at these poses, of all live blocks? */
+/* Does the system still have the factor at these poses, of the live blocks and no others? With others the order of
+ * elimination may differ, and with it the bits: a world that was restored has no factor of the step before. */
 static bool is_factored(const JointedFlight *f, const Affine *at) {
   if (!f->system->is_valid(f->system_self) || f->factored_closing != f->closing) return false;
-  for (int k = 0; k < f->count; k++)
-    if (mechanism_lives(f, k) && !(f->factored[k] && memcmp(&f->metric_at[k], &at[k], sizeof *at) == 0)) return false;
+  for (int k = 0; k < f->count; k++) {
+    bool lives = mechanism_lives(f, k);
+    if (lives != f->factored[k] || (lives && memcmp(&f->metric_at[k], &at[k], sizeof *at) != 0)) return false;
+  }
   return true;
 }
 

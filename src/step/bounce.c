@@ -17,6 +17,7 @@ typedef struct Meeting {
   int first, count;  /* impacts, of the first of the meetings with the same sides */
   Coupling coupling; /* of bodies on joints; no bodies: not found yet */
   int seen;          /* changes of velocities before it was resolved last; -1: never resolved */
+  bool failed;       /* there are no impulses for it */
   bool blow;         /* it had impulses in this step */
 } Meeting;
 
@@ -34,6 +35,7 @@ typedef struct Bounce {
   bool *struck;   /* per jointed block: whether a body of the mechanism that it represents is shocked */
   int *changed;   /* per body that represents a mechanism: the last change of the mechanism's velocities */
   int changes;    /* of velocities so far */
+  bool failed;    /* a meeting has */
   int *root;      /* per body, see base/disjoint.h: mechanisms that blows connect */
   bool *jammed;   /* per body that is a root */
   Affine *rate;   /* per jointed block: kept */
@@ -317,15 +319,23 @@ static Outcome resolve_jointed(Bounce *b, Meeting *m, double fastest) {
   Outcome outcome = m->coupling.body ? stage_done() : couple(b, m);
   if (stage_failed(outcome)) return outcome;
   keep_twists(b);
-  impact_resolve(impact, m->count, &m->coupling, b->twist, fastest);
+  m->failed = !impact_resolve(impact, m->count, &m->coupling, b->twist, fastest);
   begin_changes(b);
-  for (int k = 0; k < m->count; k++) {
+  for (int k = 0; k < m->count && !m->failed; k++) {
     const Impact *i = &impact[k];
     impact_push(i, b->twist, add_scaled(i->friction_impulse, i->normal_impulse, i->normal));
   }
   outcome = answer(b);
   add_answer(b, 1);
   return outcome;
+}
+
+static void resolve_free(Bounce *b, Meeting *m, double fastest) {
+  Impact *impact = &b->impact[m->first];
+  for (int k = 0; k < 2 * m->count; k++) b->before[impact[k / 2].body[k % 2]] = b->twist[impact[k / 2].body[k % 2]];
+  m->failed = !impact_resolve(impact, m->count, NULL, b->twist, fastest);
+  for (int k = 0; m->failed && k < 2 * m->count; k++)
+    b->twist[impact[k / 2].body[k % 2]] = b->before[impact[k / 2].body[k % 2]];
 }
 
 /* No impulse parts the surfaces. */
@@ -364,12 +374,14 @@ static Outcome resolve(Bounce *b, Meeting *m, bool *any) {
       joints |= mechanism_has(b->flight, impact[c].body[side]);
     }
   m->seen = b->changes;
-  if (!shocked || is_held(b, m)) return stage_done();
+  if (!shocked || m->failed || is_held(b, m)) return stage_done();
   double fastest = impact_aim(impact, m->count, b->twist, b->threshold);
   if (!(fastest > IMPACT_LEAST * b->threshold)) return stage_done();
   Outcome outcome = stage_done();
   if (joints) outcome = resolve_jointed(b, m, fastest);
-  else impact_resolve(impact, m->count, NULL, b->twist, fastest);
+  else resolve_free(b, m, fastest);
+  b->failed |= m->failed;
+  if (m->failed || stage_failed(outcome)) return outcome;
   for (int c = 0; c < m->count; c++) impact[c].late = 0; /* the next approach is due to other impacts */
   note_blow(b, m);
   *any = true;
@@ -409,19 +421,19 @@ static void drop_blows(Bounce *b) {
       f->row_force[r] = b->row_force[r];
 }
 
-/* Light bodies between heavy ones take blows to and fro, without end if restitution is below 1. Then all bodies that
- * blows connect to them keep what the solve gave: together they do not bounce. */
+/* Light bodies between heavy ones take blows to and fro, without end if restitution is below 1; others have no impulses
+ * (impact_resolve). Then all bodies that blows connect to them keep what the solve gave: together they do not bounce. */
 static void settle_jammed(Bounce *b) {
   int bodies = b->work->model->body_count;
   for (int i = 0; i < bodies; i++) b->root[i] = i;
   for (int k = 0; k < b->meeting_count; k++) {
     const Meeting *m = &b->meeting[k];
-    if (m->blow && m->side[0] >= 0) disjoint_join(b->root, m->side[0], m->side[1]);
+    if ((m->blow || m->failed) && m->side[0] >= 0) disjoint_join(b->root, m->side[0], m->side[1]);
   }
   for (int k = 0; k < b->meeting_count; k++) {
     const Meeting *m = &b->meeting[k];
-    if (m->blow && impact_aim(&b->impact[m->first], m->count, b->twist, b->threshold) > b->threshold)
-      b->jammed[disjoint_root(b->root, m->side[1])] = true;
+    bool approaches = m->blow && impact_aim(&b->impact[m->first], m->count, b->twist, b->threshold) > b->threshold;
+    if (m->failed || approaches) b->jammed[disjoint_root(b->root, m->side[1])] = true;
   }
   for (int i = 0; i < bodies; i++) {
     if (!b->shocked[i] || !is_jammed(b, mechanism_of(b->flight, i))) continue;
@@ -474,7 +486,7 @@ static Outcome bounce_shocked(Bounce *b) {
   if (!stage_failed(outcome)) outcome = resolve_all(b, &jams);
   if (stage_failed(outcome)) return outcome;
   shock_mechanisms(b);
-  if (jams) settle_jammed(b);
+  if (jams || b->failed) settle_jammed(b);
   put_velocities(b);
   return outcome;
 }

@@ -193,9 +193,10 @@ static void push(const Coupling *c, const Impact *i, Twist *twist, Vec3 impulse)
   else impact_push(i, twist, impulse);
 }
 
-void impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
-  for (int round = 0; round < IMPACT_ROUNDS; round++) {
-    double largest = 0;
+bool impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
+  double largest = INFINITY;
+  for (int round = 0; round < IMPACT_ROUNDS && !(largest < IMPACT_SMALL * fastest); round++) {
+    largest = 0;
     for (int k = 0; k < count; k++) {
       Impact *i = &impact[k];
       double m = mobility_of(c, i, twist, i->normal), change = normal_change(i, m, impact_approach(i, twist));
@@ -207,8 +208,8 @@ void impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, 
       m = mobility_of(c, i, twist, scale(1 / size, slip));
       push(c, i, twist, friction_change(i, m, slip));
     }
-    if (largest < IMPACT_SMALL * fastest) break;
   }
+  return largest <= fastest;
 }
 
 bool impact_held(const Impact *i, const Coupling *c, const Twist *twist) {

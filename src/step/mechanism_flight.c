@@ -234,18 +234,19 @@ typedef struct Closing {
   double mass, open, closed; /* [kg], twice the kinetic energies [J] */
   double moved;              /* [J] the same of the displacements that closed them, if they took the whole step */
   Vec3 momentum;             /* after */
+  Vec3 fall, way;            /* [kg m/s] momentum before, and of those displacements */
 } Closing;
 
 static double twice_energy(const Model *m, int body, const Affine *at, Flight f) {
   return m->body[body].mass * dot(f.v, f.v) + dot(f.l, freedom_spin(&m->body[body], affine_linear(at), f.l));
 }
 
-static double twice_displaced(const JointedFlight *f, int k) {
+static void add_displaced(const JointedFlight *f, int k, Closing *sum) {
   const Body *b = &f->work->model->body[f->block[k]];
   Affine d = affine_sub(f->pose[k], f->from[k]);
-  double sum = b->mass * norm_sq(d.n[0]);
-  for (int i = 0; i < 3; i++) sum += component(b->second, i) * norm_sq(d.n[i + 1]);
-  return sum / f->work->h2;
+  sum->moved += b->mass * norm_sq(d.n[0]) / f->work->h2;
+  for (int i = 0; i < 3; i++) sum->moved += component(b->second, i) * norm_sq(d.n[i + 1]) / f->work->h2;
+  sum->way = add_scaled(sum->way, b->mass / f->work->h, d.n[0]);
 }
 
 static void add_closed(const JointedFlight *f, int k, Closing *sum) {
@@ -255,14 +256,18 @@ static void add_closed(const JointedFlight *f, int k, Closing *sum) {
   sum->mass += m->body[body].mass;
   sum->open += twice_energy(m, body, &f->from[k], f->flight[k]);
   sum->closed += twice_energy(m, body, &f->pose[k], closed);
-  sum->moved += twice_displaced(f, k);
+  add_displaced(f, k, sum);
+  sum->fall = add_scaled(sum->fall, m->body[body].mass, f->flight[k].v);
   sum->momentum = add_scaled(sum->momentum, m->body[body].mass, closed.v);
 }
+
+/* Less what the bodies have in common: a heavy one that falls has energy for any motion of light ones. */
+static double relative(const Closing *s, double energy, Vec3 momentum) { return energy - norm_sq(momentum) / s->mass; }
 
 /* The poses at the start of the step close the joints too, and are as far from the flight as it has energy. Rounds that
  * went farther did not find the least displacement. */
 static bool strays(const JointedFlight *f, int k, const Closing *s) {
-  return !f->scripted[f->mechanism[k]] && s->moved > s->open;
+  return !f->scripted[f->mechanism[k]] && relative(s, s->moved, s->way) > relative(s, s->open, s->fall);
 }
 
 /* The flight stays free: Newton's method closes the joints, from the poses at the start. */

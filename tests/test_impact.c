@@ -399,6 +399,41 @@ static void test_loads(void **state) {
       for (int e = 1; e < 3; e++) check_loads(kind[k], dt[i], 0.5 * e);
 }
 
+/* A kinematic bat that moves at v hits a ball at rest with the impulse (1 + e) m v. Its script does the impulse times v of
+ * work, of which the impact loses (1 - e^2) m v^2 / 2. */
+static void check_bat(double dt, double e) {
+  const double v = 2, m = 1;
+  AbdWorldDef world = bouncing(dt, e);
+  world.gravity[2] = 0;
+  Lab lab = lab_open(world);
+  AbdBodyDef ball = lab_at(ball_mesh(&lab, 0.1), vec3(0, 0, 0)),
+             bat = lab_at(lab_box(&lab, 0.1, 1, 1), vec3(-0.3, 0, 0));
+  ball.mass = m;
+  bat.motion = ABD_MOTION_KINEMATIC;
+  vec3_to(bat.velocity, vec3(v, 0, 0));
+  AbdBodyId hit = lab_body_def(&lab, &ball);
+  lab_body_def(&lab, &bat);
+  double script = 0, impact = 0;
+  for (int i = 0; i * dt < 0.2; i++) {
+    lab_step(&lab);
+    script += lab.report.work[ABD_WORK_SCRIPTS];
+    impact += lab.report.work[ABD_WORK_IMPACTS];
+  }
+  char what[64];
+  snprintf(what, sizeof what, "bat, e %g, dt %g: velocity [m/s]", e, dt);
+  lab_expect_near(what, lab_velocity(&lab, hit).x, (1 + e) * v, 1e-6);
+  lab_expect_near("work of its script [J]", script, (1 + e) * m * v * v, 0.01 * (1 + e) * m * v * v);
+  lab_expect_near("lost in the impact [J]", -impact, 0.5 * (1 - e * e) * m * v * v, 0.01 * (1 + e) * m * v * v);
+  lab_close(&lab);
+}
+
+static void test_bat(void **state) {
+  (void)state;
+  const double dt[] = {0.02, 0.01, 0.004}, e[] = {0.5, 0.8, 1};
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 3; k++) check_bat(dt[i], e[k]);
+}
+
 /* ---- pairs and bad values ---- */
 
 static void test_pairs(void **state) {
@@ -448,7 +483,7 @@ int main(void) {
       cmocka_unit_test(test_welded),     cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold),
       cmocka_unit_test(test_pairs),      cmocka_unit_test(test_bad_values), cmocka_unit_test(test_held_rebound),
       cmocka_unit_test(test_held_block), cmocka_unit_test(test_heavy),      cmocka_unit_test(test_loads),
-      cmocka_unit_test(test_pressed),
+      cmocka_unit_test(test_pressed),    cmocka_unit_test(test_bat),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

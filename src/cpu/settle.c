@@ -68,7 +68,12 @@ static void for_chunks(const Cpu *cpu, Settle *s, ParallelBody *task) {
 }
 
 bool settle_velocities(Cpu *cpu, State *after) {
-  Settle s = {.work = &cpu->work, .pairs = &cpu->pairs, .scene = &cpu->scene, .report = cpu->report, .after = after};
+  Settle s = {.work = &cpu->work,
+              .pairs = &cpu->pairs,
+              .scene = &cpu->scene,
+              .blows = &cpu->blows,
+              .report = cpu->report,
+              .after = after};
   s.own = cpu->domain ? cpu->domain->own : NULL;
   s.acts = cpu->pair_couples;
   if (!reserve_pair_parts(cpu)) return false;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/disjoint.h"
+#include "contact/describe.h"
 #include "step/joint.h"
 #include "step/soft.h"
 
@@ -101,28 +102,52 @@ void settle_add_joints(Settle *s) {
   }
 }
 
-void settle_pair_work(const Settle *s, int k, double work[2]) {
+/* A scripted body works against the blows that it gives instead of what it did to the same bodies in the solve. */
+static double blow_work(const Settle *s, int k) {
+  const Work *w = s->work;
+  const Pair *p = pairs_at(s->pairs, k);
+  const int side[2] = {p->a, p->b};
+  double sum = 0;
+  if (!s->blows->any || p->soft || !(w->bounced[p->a] || w->bounced[p->b])) return 0;
+  for (int x = 0; x < 2; x++) {
+    if (w->model->body[side[x]].motion != ABD_MOTION_KINEMATIC) continue;
+    Affine way = affine_sub(w->q.body[side[x]], w->state->q.body[side[x]]);
+    for (int i = 0; i < p->acting; i++) {
+      const Contact *c = &pair_contacts(p, s->scene)[i];
+      AbdContact solve = contact_describe(p, i, s->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2), blow = solve;
+      blows_describe(s->blows, w, s->pairs, k, i, &blow);
+      Vec3 more = sub(vec3_from(blow.friction_force), vec3_from(solve.friction_force));
+      more = add_scaled(more, blow.normal_force - solve.normal_force, c->normal);
+      sum += (x == 0 ? -1 : 1) * dot(more, affine_point(&way, x == 0 ? c->ya : c->yb));
+    }
+  }
+  return sum;
+}
+
+void settle_pair_work(const Settle *s, int k, double work[SETTLE_WORKS]) {
   const Work *w = s->work;
   const Pair *p = pairs_at(s->pairs, k);
   const Affine *start = w->state->q.body;
-  work[0] = pair_friction_work(p, s->scene) / w->h2;
+  work[SETTLE_FRICTION] = pair_friction_work(p, s->scene) / w->h2;
   if (model_drifts(w->model, p->a, p->b))
-    work[1] = pair_drift_work(p, s->scene, (Affine[2]){start[p->a], start[p->b]}) / w->h2;
+    work[SETTLE_BELT] = pair_drift_work(p, s->scene, (Affine[2]){start[p->a], start[p->b]}) / w->h2;
+  work[SETTLE_SCRIPT] = blow_work(s, k);
 }
 
 /* A surface that moves against its body drives the bodies on it. */
-static void add_friction_work(Settle *s, int k, const double work[2], Cluster *c) {
+static void add_pair_work(Settle *s, int k, const double work[SETTLE_WORKS], Cluster *c) {
   const int *body = s->pairs->body[k];
-  double friction = work[0], belt = work[1];
+  double friction = work[SETTLE_FRICTION], belt = work[SETTLE_BELT], script = work[SETTLE_SCRIPT];
   s->report->work[ABD_WORK_FRICTION] += friction;
-  c->known += friction;
+  s->report->work[ABD_WORK_SCRIPTS] += script;
+  c->known += friction + script;
   if (!model_drifts(s->work->model, body[0], body[1])) return;
   s->report->work[ABD_WORK_SCRIPTS] += belt;
   c->known += belt;
   c->driven |= pairs_at(s->pairs, k)->friction.count > 0;
 }
 
-void settle_add_pair(Settle *s, int k, const double work[2], bool counts) {
+void settle_add_pair(Settle *s, int k, const double work[SETTLE_WORKS], bool counts) {
   const Model *m = s->work->model;
   const int *body = s->pairs->body[k];
   for (int side = 0; side < 2; side++) {
@@ -134,7 +159,7 @@ void settle_add_pair(Settle *s, int k, const double work[2], bool counts) {
       c->released -= stored_share(m, pairs_at(s->pairs, k), body[side]) / s->work->h2;
   }
   int block = block_of(m, block_moves(m, block_of(m, body[0])) ? body[0] : body[1]);
-  if (counts) add_friction_work(s, k, work, cluster_of(s, block));
+  if (counts) add_pair_work(s, k, work, cluster_of(s, block));
 }
 
 void settle_add_soft(Settle *s) {

@@ -7,6 +7,7 @@
 
 #include "base/segment.h"
 #include "contact/pairs.h"
+#include "step/bounce.h"
 #include "step/cluster.h"
 
 /* A chunk of the blocks of a cluster. */
@@ -23,6 +24,7 @@ typedef struct Settle {
   const Work *work;
   const Pairs *pairs;
   const ContactScene *scene;
+  const Blows *blows;
   const unsigned char *own; /* per body: it is stepped here; NULL = all are */
   const bool *acts;         /* per pair: settle_acts */
   AbdStepReport *report;
@@ -45,12 +47,14 @@ bool settle_acts(const Pair *pair);
 void settle_unite(Settle *settle);
 /* Numbers the clusters that have a moving block here: label, count, of. */
 void settle_number(Settle *settle);
-/* [J] the work of friction of pair k that acts, and of surfaces that move against their bodies. */
-void settle_pair_work(const Settle *settle, int k, double work[2]);
+/* [J] the work of friction of pair k that acts, of surfaces that move against their bodies, and what blows change of the
+ * work of scripts. */
+enum { SETTLE_FRICTION, SETTLE_BELT, SETTLE_SCRIPT, SETTLE_WORKS };
+void settle_pair_work(const Settle *settle, int k, double work[SETTLE_WORKS]);
 /* Adds joints, pair k that acts with its work, and soft elements to the zeroed clusters, and works to the report.
  * counts: whether the work of the pair is added here. */
 void settle_add_joints(Settle *settle);
-void settle_add_pair(Settle *settle, int k, const double work[2], bool counts);
+void settle_add_pair(Settle *settle, int k, const double work[SETTLE_WORKS], bool counts);
 void settle_add_soft(Settle *settle); /* without their energies */
 /* Where the change of a soft body's elastic energy is to be added [J]; NULL if no block of it moves here. */
 double *settle_soft_gain(Settle *settle, int soft);

@@ -364,6 +364,33 @@ static void check_loads(AbdJointKind kind, double dt, double e) {
   lab_close(&lab);
 }
 
+/* Two boxes on a hinge fall, onto the ground or beside it, while others on a ball joint fly elsewhere. Returns what keeps
+ * that joint in the step of the impact. */
+static Vec3 flying_load(bool bounces) {
+  Lab lab = lab_open(bouncing(0.01, 0.8));
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdMeshId mesh = lab_box(&lab, 0.2, 0.1, 0.1);
+  AbdBodyDef def = lab_at(mesh, vec3(5, 0, 3));
+  vec3_to(def.angular_velocity, vec3(0, 8, 3));
+  AbdBodyId flying = lab_body_def(&lab, &def), other = lab_body(&lab, mesh, vec3(5.25, 0, 3), vec3(0, 1, 0));
+  AbdJointId joint = lab_join(&lab, ABD_JOINT_BALL, flying, other, vec3(5.125, 0, 3), vec3(0, 0, 1));
+  double z = bounces ? 0.3 : 2;
+  AbdBodyId a = lab_body(&lab, mesh, vec3(0, 0, z), vec3(0, 0, 0)),
+            b = lab_body(&lab, mesh, vec3(0.25, 0, z), vec3(0, 0, 0));
+  lab_join(&lab, ABD_JOINT_HINGE, a, b, vec3(0.125, 0, z), y_axis);
+  for (int i = 0; i < 23; i++) lab_step(&lab);
+  assert_true(bounces == (lab_velocity(&lab, a).z > 0));
+  Vec3 force = vec3_from(lab_read(&lab, joint).force);
+  lab_close(&lab);
+  return force;
+}
+
+static void test_flying_load(void **state) {
+  (void)state;
+  Vec3 alone = flying_load(false), beside = flying_load(true);
+  lab_expect_below("beside a bounce, over it", norm(sub(beside, alone)) / norm(alone), 1e-9);
+}
+
 /* A drive presses a box on a wall; without gravity, too, that is no impact. */
 static void check_pressed(double down) {
   AbdWorldDef world = bouncing(0.01, 0.5);
@@ -483,7 +510,7 @@ int main(void) {
       cmocka_unit_test(test_welded),     cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold),
       cmocka_unit_test(test_pairs),      cmocka_unit_test(test_bad_values), cmocka_unit_test(test_held_rebound),
       cmocka_unit_test(test_held_block), cmocka_unit_test(test_heavy),      cmocka_unit_test(test_loads),
-      cmocka_unit_test(test_pressed),    cmocka_unit_test(test_bat),
+      cmocka_unit_test(test_pressed),    cmocka_unit_test(test_bat),        cmocka_unit_test(test_flying_load),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,6 +223,7 @@ static Outcome satisfy_joints(Bounce *b) {
   put_rates(b, true);
   Outcome outcome = mechanism_project(b->flight, b->after);
   if (stage_failed(outcome)) return outcome;
+  for (int k = 0; k < f->count; k++) f->live[k] = b->struck[k]; /* the others keep their rates, and their forces */
   mechanism_push(b->flight, 1);
   for (int k = 0; k < f->count; k++)
     if (!b->struck[f->mechanism[k]]) node_put(b->work->model, b->after->rate, f->block[k], b->rate[k]);

@@ -177,6 +177,44 @@ static void test_two_balls(void **state) {
   lab_close(&lab);
 }
 
+/* A light box hits another one that touches a heavy one, or one of two that are welded. The solve moves the heavy one by
+ * less than the threshold: the blow must reach it once. In a row the momentum of the first box goes to the heavy one by
+ * 2 m v M / (m + M) if nothing is lost. */
+static void check_heavy_end(double e, double mass, bool welded) {
+  const double v = 3;
+  AbdWorldDef def = bouncing(0.01, e);
+  def.gravity[2] = 0;
+  def.contact.restitution_speed = 0.2;
+  Lab lab = lab_open(def);
+  AbdMeshId mesh = lab_box(&lab, 0.2, 0.2, 0.2);
+  AbdBodyDef light = lab_at(mesh, vec3(-0.25, 0, 0)), heavy = lab_at(mesh, vec3(0.2005, 0, 0));
+  light.mass = 1;
+  light.velocity[0] = v;
+  heavy.mass = welded ? 0.5 * mass : mass;
+  lab_body_def(&lab, &light);
+  light.velocity[0] = light.position[0] = 0;
+  lab_body_def(&lab, &light);
+  AbdBodyId last = lab_body_def(&lab, &heavy);
+  heavy.position[0] += 0.3;
+  if (welded) lab_join(&lab, ABD_JOINT_WELD, lab_body_def(&lab, &heavy), last, vec3(0.35, 0, 0), vec3(1, 0, 0));
+  for (int i = 0; i < 10; i++) lab_step(&lab);
+  double left = lab.report.momentum[0] / v, kinetic = lab.report.energy[ABD_TERM_KINETIC] / (0.5 * v * v);
+  printf("  1 on 1 on %g%s, e %g:\n", mass, welded ? " in two parts" : "", e);
+  lab_expect_below("momentum off", fabs(left - 1), 1e-6);
+  lab_expect_below("energy", kinetic, 1 + 1e-6);
+  if (e == 1) lab_expect_near("the last moves [m/s]", lab_velocity(&lab, last).x, 2 * v / (1 + mass), 0.1 / (1 + mass));
+  lab_close(&lab);
+}
+
+static void test_heavy_end(void **state) {
+  (void)state;
+  for (int welded = 0; welded < 2; welded++)
+    for (int e = 1; e < 3; e++) {
+      check_heavy_end(0.5 * e, 30, welded);
+      check_heavy_end(0.5 * e, 100, welded);
+    }
+}
+
 /* ---- joints ---- */
 
 /* A rod that swings down against a wall turns back with e of its speed. */
@@ -511,6 +549,7 @@ int main(void) {
       cmocka_unit_test(test_pairs),      cmocka_unit_test(test_bad_values), cmocka_unit_test(test_held_rebound),
       cmocka_unit_test(test_held_block), cmocka_unit_test(test_heavy),      cmocka_unit_test(test_loads),
       cmocka_unit_test(test_pressed),    cmocka_unit_test(test_bat),        cmocka_unit_test(test_flying_load),
+      cmocka_unit_test(test_heavy_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ typedef struct Bounce {
   int changes;    /* of velocities so far */
   bool failed;    /* a meeting has */
   int *root;      /* per body, see base/disjoint.h: mechanisms that blows connect */
-  bool *jammed;   /* per body that is a root */
+  bool *jammed;   /* per body that is a root; until the end scratch of shock_blown */
   Affine *rate;   /* per jointed block: kept */
   Affine *force;  /* JointedFlight.force before the first round; row_force likewise */
   double *row_force;
@@ -200,13 +200,14 @@ static void put_rates(Bounce *b, bool others) {
   }
 }
 
+static void take_twist(Bounce *b, int block) {
+  if (!is_free_body(b, block)) return;
+  b->twist[block].v = b->after->rate.body[block].n[0];
+  b->twist[block].w = body_turn(&b->work->q.body[block], &b->after->rate.body[block]);
+}
+
 static void take_twists(Bounce *b) {
-  for (int k = 0; k < b->flight->count; k++) {
-    int i = b->flight->block[k];
-    if (!is_free_body(b, i)) continue;
-    b->twist[i].v = b->after->rate.body[i].n[0];
-    b->twist[i].w = body_turn(&b->work->q.body[i], &b->after->rate.body[i]);
-  }
+  for (int k = 0; k < b->flight->count; k++) take_twist(b, b->flight->block[k]);
 }
 
 static bool joints_shocked(const Bounce *b) {
@@ -227,7 +228,7 @@ static Outcome satisfy_joints(Bounce *b) {
   mechanism_push(b->flight, 1);
   for (int k = 0; k < f->count; k++)
     if (!b->struck[f->mechanism[k]]) node_put(b->work->model, b->after->rate, f->block[k], b->rate[k]);
-  take_twists(b);
+    else take_twist(b, f->block[k]);
   return outcome;
 }
 
@@ -389,19 +390,62 @@ static Outcome resolve(Bounce *b, Meeting *m, bool *any) {
   return outcome;
 }
 
-/* jams: blows still passed in the last sweep. */
-static Outcome resolve_all(Bounce *b, bool *jams) {
-  *jams = true;
-  for (int sweep = 0; *jams && sweep < IMPACT_SWEEPS; sweep++) {
-    *jams = false;
-    for (int k = 0; k < b->meeting_count; k++) {
-      if (!is_due(b, &b->meeting[k])) continue;
-      Outcome outcome = stage_poll(b->work->model);
-      if (!stage_failed(outcome)) outcome = resolve(b, &b->meeting[k], jams);
-      if (stage_failed(outcome)) return outcome;
-    }
+/* [m/s] by which blows changed the velocity that the solve gave to a body. */
+static double blown(const Bounce *b, int i) {
+  Twist solved = impact_twist(b->work, i, &b->solved[i]);
+  return norm(sub(b->twist[i].v, solved.v)) +
+         block_mesh(b->work->model, i)->radius * norm(sub(b->twist[i].w, solved.w));
+}
+
+/* The solve passed a blow on to the body, and now blows passed it on again: the body loses the former. */
+static void take_back(Bounce *b, int i) {
+  Twist solved = impact_twist(b->work, i, &b->solved[i]), free = impact_free_twist(b->work, i);
+  b->twist[i].v = add(b->twist[i].v, sub(free.v, solved.v));
+  b->twist[i].w = add(b->twist[i].w, sub(free.w, solved.w));
+  b->shocked[i] = b->work->bounced[i] = true;
+  b->changed[mechanism_of(b->flight, i)] = ++b->changes;
+}
+
+/* Bodies that kept the velocities of the solve, and that blows reached, lose what the solve did, with their mechanisms:
+ * else they would have the momentum of the blow twice. Returns whether there were any. */
+static bool shock_blown(Bounce *b) {
+  const JointedFlight *f = b->flight;
+  const Model *m = b->work->model;
+  bool any = false, *reached = b->jammed; /* per body that represents a mechanism */
+  for (int i = 0; i < m->body_count; i++) {
+    if (!b->shocked[i] || b->work->bounced[i] || !(blown(b, i) > IMPACT_LEAST * b->threshold)) continue;
+    any = reached[mechanism_of(f, i)] = true;
+  }
+  for (int i = 0; any && i < m->body_count; i++)
+    if (reached[mechanism_of(f, i)] && impact_gives_way(m, i) && !b->work->bounced[i]) take_back(b, i);
+  for (int k = 0; any && k < f->count; k++)
+    if (!block_is_vertex(m, f->block[k])) b->struck[k] |= reached[f->block[k]];
+  memset(reached, 0, (size_t)m->body_count * sizeof *reached);
+  return any;
+}
+
+static Outcome sweep(Bounce *b, bool *any) {
+  *any = false;
+  for (int k = 0; k < b->meeting_count; k++) {
+    if (!is_due(b, &b->meeting[k])) continue;
+    Outcome outcome = stage_poll(b->work->model);
+    if (!stage_failed(outcome)) outcome = resolve(b, &b->meeting[k], any);
+    if (stage_failed(outcome)) return outcome;
   }
   return stage_done();
+}
+
+/* jams: blows still passed in the last sweep. */
+static Outcome resolve_all(Bounce *b, bool *jams) {
+  Outcome outcome = stage_done();
+  *jams = true;
+  for (int k = 0; *jams && k < IMPACT_SWEEPS && !stage_failed(outcome); k++) {
+    outcome = sweep(b, jams);
+    if (stage_failed(outcome) || !shock_blown(b)) continue;
+    *jams = true;
+    if (joints_shocked(b)) outcome = satisfy_joints(b);
+  }
+  return outcome;
 }
 
 static bool is_jammed(Bounce *b, int side) { return b->jammed[disjoint_root(b->root, side)]; }
@@ -422,6 +466,11 @@ static void drop_blows(Bounce *b) {
       f->row_force[r] = b->row_force[r];
 }
 
+/* Blows passed, and the surfaces approach all the same. */
+static bool still_meets(const Bounce *b, const Meeting *m) {
+  return m->blow && impact_aim(&b->impact[m->first], m->count, b->twist, b->threshold) > b->threshold;
+}
+
 /* Light bodies between heavy ones take blows to and fro, without end if restitution is below 1; others have no impulses
  * (impact_resolve). Then all bodies that blows connect to them keep what the solve gave: together they do not bounce. */
 static void settle_jammed(Bounce *b) {
@@ -433,8 +482,7 @@ static void settle_jammed(Bounce *b) {
   }
   for (int k = 0; k < b->meeting_count; k++) {
     const Meeting *m = &b->meeting[k];
-    bool approaches = m->blow && impact_aim(&b->impact[m->first], m->count, b->twist, b->threshold) > b->threshold;
-    if (m->failed || approaches) b->jammed[disjoint_root(b->root, m->side[1])] = true;
+    if (m->failed || still_meets(b, m)) b->jammed[disjoint_root(b->root, m->side[1])] = true;
   }
   for (int i = 0; i < bodies; i++) {
     if (!b->shocked[i] || !is_jammed(b, mechanism_of(b->flight, i))) continue;
@@ -451,7 +499,7 @@ static void put_velocities(Bounce *b) {
   for (int i = 0; i < m->body_count; i++) {
     if (!b->shocked[i] || !impact_gives_way(m, i)) continue;
     b->after->rate.body[i] = impact_rate(w, i, &b->twist[i]);
-    b->after->taken[i] = (Flight){0};
+    if (w->bounced[i]) b->after->taken[i] = (Flight){0};
   }
 }
 

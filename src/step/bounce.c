@@ -39,6 +39,7 @@ typedef struct Bounce {
   int *root;      /* per body, see base/disjoint.h: mechanisms that blows connect */
   bool *jammed;   /* per body that is a root; until the end scratch of shock_blown */
   Affine *rate;   /* per jointed block: kept */
+  Affine *joined; /* per jointed block: its rate after the solve */
   Affine *force;  /* JointedFlight.force before the first round; row_force likewise */
   double *row_force;
   Impact *impact;
@@ -450,7 +451,13 @@ static Outcome resolve_all(Bounce *b, bool *jams) {
 
 static bool is_jammed(Bounce *b, int side) { return b->jammed[disjoint_root(b->root, side)]; }
 
-/* Blows and forces of joints without those of jammed bodies. */
+/* Is jointed block k one of a jammed mechanism? Vertices that are attached to the world alone are none of a body. */
+static bool block_jams(Bounce *b, int k) {
+  int first = mechanism_of(b->flight, b->flight->block[k]);
+  return !block_is_vertex(b->work->model, first) && is_jammed(b, first);
+}
+
+/* Blows, forces of joints and velocities of attached vertices without those of jammed bodies. */
 static void drop_blows(Bounce *b) {
   JointedFlight *f = b->flight;
   for (int k = 0; k < b->meeting_count; k++) {
@@ -458,9 +465,12 @@ static void drop_blows(Bounce *b) {
     for (int c = m->first; m->blow && is_jammed(b, m->side[1]) && c < m->first + m->count; c++)
       b->blows->blow[b->impact[c].blow] = (Blow){0};
   }
-  for (int k = 0; k < f->count; k++)
-    if (!block_is_vertex(b->work->model, f->block[k]) && is_jammed(b, mechanism_of(f, f->block[k])))
-      f->force[k] = b->force[k];
+  for (int k = 0; k < f->count; k++) {
+    if (!block_jams(b, k)) continue;
+    f->force[k] = b->force[k];
+    if (block_is_vertex(b->work->model, f->block[k]))
+      node_put(b->work->model, b->after->rate, f->block[k], b->joined[k]);
+  }
   for (int r = 0; r < f->row_count; r++)
     if (f->row[r].jet.count > 0 && is_jammed(b, mechanism_of(f, f->row[r].jet.body[0])))
       f->row_force[r] = b->row_force[r];
@@ -516,17 +526,20 @@ static bool allocate(Bounce *b) {
   b->meeting = mem_alloc((size_t)b->pairs->count, sizeof(Meeting));
   b->struck = mem_zeroed(blocks, sizeof(bool));
   b->rate = mem_alloc(blocks, sizeof(Affine));
+  b->joined = mem_alloc(blocks, sizeof(Affine));
   b->force = mem_alloc(blocks, sizeof(Affine));
   b->row_force = mem_alloc(rows, sizeof(double));
   bool good =
       b->rate && b->force && b->row_force && b->solved && b->changed && b->root && b->jammed && b->twist && b->before;
-  return good && b->shocked && b->meeting && b->struck && add_blows(b) && find_meetings(b);
+  return good && b->joined && b->shocked && b->meeting && b->struck && add_blows(b) && find_meetings(b);
 }
 
 static Outcome bounce_shocked(Bounce *b) {
   bool jams;
   memcpy(b->solved, b->after->rate.body, (size_t)b->work->model->body_count * sizeof(Affine));
   for (int k = 0; k < b->flight->count; k++) b->force[k] = b->flight->force[k];
+  for (int k = 0; k < b->flight->count; k++)
+    b->joined[k] = node_vector(b->work->model, b->after->rate, b->flight->block[k]);
   for (int r = 0; r < b->flight->row_count; r++) b->row_force[r] = b->flight->row_force[r];
   b->blows->any = true;
   spread_shocks(b);
@@ -555,7 +568,7 @@ Outcome bounce(const Work *work, const Pairs *pairs, const ContactScene *scene, 
     mem_free(b.meeting[k].coupling.response);
   }
   void *array[] = {b.solved,  b.changed, b.root, b.jammed, b.twist,     b.before, b.shocked,
-                   b.meeting, b.struck,  b.rate, b.force,  b.row_force, b.impact};
+                   b.meeting, b.struck,  b.rate, b.force,  b.row_force, b.impact, b.joined};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   return outcome;
 }

@@ -255,10 +255,54 @@ static void test_scene(void **state) {
   scene_destroy(scene);
 }
 
+/* A box at the end of a joint to a static hook, one second after it was let go. */
+static AbdJointReading hook_reading(AbdJointKind kind, bool hook_first, double limit, int *broken) {
+  Lab lab = lab_open(abd_default_world_def());
+  AbdMeshId mesh = lab_box(&lab, 0.2, 0.1, 0.1);
+  AbdBodyId hook = lab_static(&lab, mesh, vec3(0, 0, 0)), box = lab_body(&lab, mesh, vec3(0.4, 0, 0), vec3(0, 0, 0));
+  AbdJointDef def = abd_default_joint_def();
+  def.kind = kind;
+  def.body_a = hook_first ? hook : box;
+  def.body_b = hook_first ? box : hook;
+  vec3_to(def.point, vec3(0.2, 0, 0));
+  vec3_to(def.axis, vec3(0, 1, 0));
+  if (kind == ABD_JOINT_UNIVERSAL) vec3_to(def.axis_b, vec3(0, 0, 1));
+  def.break_force = limit;
+  AbdJointId joint;
+  lab_expect_ok(&lab, abd_world_add_joint(lab.world, &def, &joint));
+  AbdJointReading r;
+  memset(&r, 0, sizeof r);
+  for (int i = *broken = 0; i < 100 && !*broken; i++) {
+    lab_step(&lab);
+    *broken = lab.report.broken_joints;
+    if (!*broken) lab_expect_ok(&lab, abd_joint_reading(lab.world, joint, &r));
+  }
+  lab_close(&lab);
+  return r;
+}
+
+/* A joint whose first body is static has the same load, with the opposite sign, and breaks at it. */
+static void test_static_first(void **state) {
+  (void)state;
+  const AbdJointKind kind[] = {ABD_JOINT_BALL, ABD_JOINT_HINGE, ABD_JOINT_WELD, ABD_JOINT_SLIDER, ABD_JOINT_UNIVERSAL};
+  for (int k = 0; k < 5; k++) {
+    int broken;
+    AbdJointReading a = hook_reading(kind[k], false, INFINITY, &broken),
+                    b = hook_reading(kind[k], true, INFINITY, &broken);
+    Vec3 force = vec3_from(a.force), torque = vec3_from(a.torque);
+    printf("  %s: %g N, %g N m\n", abd_joint_kind_name(kind[k]), norm(force), norm(torque));
+    lab_expect_below("forces differ, over it", norm(add(force, vec3_from(b.force))) / norm(force), 1e-5);
+    lab_expect_below("torques differ, over that of the force",
+                     norm(add(torque, vec3_from(b.torque))) / (0.2 * norm(force)), 1e-5);
+    hook_reading(kind[k], true, 0.5 * norm(force), &broken);
+    assert_int_equal(broken, 1);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chain), cmocka_unit_test(test_torque),
-                                     cmocka_unit_test(test_rope),  cmocka_unit_test(test_snapshot),
-                                     cmocka_unit_test(test_gear),  cmocka_unit_test(test_bad_values),
-                                     cmocka_unit_test(test_scene)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_static_first), cmocka_unit_test(test_chain),
+                                     cmocka_unit_test(test_torque),       cmocka_unit_test(test_rope),
+                                     cmocka_unit_test(test_snapshot),     cmocka_unit_test(test_gear),
+                                     cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_scene)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -454,6 +454,39 @@ static Vec3 flying_load(bool bounces) {
   return force;
 }
 
+/* What keeps a bar on a joint to a kinematic body, on the bar, in the step in which the bar falls on the ground. */
+static Vec3 scripted_load(AbdJointKind kind, bool scripted_first) {
+  Lab lab = lab_open(bouncing(0.01, 0.8));
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdMeshId mesh = lab_box(&lab, 0.2, 0.1, 0.1);
+  AbdBodyDef def = lab_at(mesh, vec3(-0.4, 0, 0.35));
+  def.motion = ABD_MOTION_KINEMATIC;
+  AbdBodyId script = lab_body_def(&lab, &def), bar = lab_body(&lab, mesh, vec3(0, 0, 0.35), vec3(0, 0, 0));
+  AbdJointDef joint =
+      joint_def(kind, scripted_first ? script : bar, scripted_first ? bar : script, vec3(-0.2, 0, 0.35), y_axis);
+  if (kind == ABD_JOINT_UNIVERSAL) vec3_to(joint.axis_b, vec3(0, 0, 1));
+  if (kind == ABD_JOINT_DISTANCE) {
+    vec3_to(joint.point, vec3(scripted_first ? -0.3 : -0.1, 0, 0.35));
+    vec3_to(joint.point_b, vec3(scripted_first ? -0.1 : -0.3, 0, 0.35));
+  }
+  AbdJointId id = lab_joint(&lab, &joint);
+  do lab_step(&lab);
+  while (lab_velocity(&lab, bar).z < 0);
+  Vec3 force = vec3_from(lab_read(&lab, id).force);
+  lab_close(&lab);
+  return scripted_first ? neg(force) : force;
+}
+
+static void test_scripted_load(void **state) {
+  (void)state;
+  const AbdJointKind kind[] = {ABD_JOINT_HINGE, ABD_JOINT_UNIVERSAL, ABD_JOINT_DISTANCE};
+  for (int k = 0; k < 3; k++) {
+    Vec3 last = scripted_load(kind[k], false), first = scripted_load(kind[k], true);
+    printf("  %s: %g N\n", abd_joint_kind_name(kind[k]), norm(last));
+    lab_expect_below("with the script first, over it", norm(sub(first, last)) / norm(last), 1e-6);
+  }
+}
+
 static void test_flying_load(void **state) {
   (void)state;
   Vec3 alone = flying_load(false), beside = flying_load(true);
@@ -580,7 +613,7 @@ int main(void) {
       cmocka_unit_test(test_pairs),      cmocka_unit_test(test_bad_values),  cmocka_unit_test(test_held_rebound),
       cmocka_unit_test(test_held_block), cmocka_unit_test(test_heavy),       cmocka_unit_test(test_loads),
       cmocka_unit_test(test_pressed),    cmocka_unit_test(test_bat),         cmocka_unit_test(test_flying_load),
-      cmocka_unit_test(test_heavy_end),  cmocka_unit_test(test_jammed_soft),
+      cmocka_unit_test(test_heavy_end),  cmocka_unit_test(test_jammed_soft), cmocka_unit_test(test_scripted_load),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,18 +102,21 @@ static void to_wrench(const Affine *q, const Affine *f, Vec3 about, Vec3 *force,
   for (int k = 1; k < 4; k++) *torque = add(*torque, cross(q->n[k], f->n[k]));
 }
 
-/* Rows that are not eliminated have their forces in the state. -force times the gradient acts on a. */
+/* Rows that are not eliminated have their forces in the state. -force times the gradient acts on the moving end. In a step
+ * in which a body bounced, only what the joint did in flight and in impacts did act on it. */
 static Affine bent_rows(const AbdWorld *world, int joint) {
   const Model *m = &world->model;
   const Joint *j = &m->joint[joint];
   JointForce force[JOINT_FORCES];
   Affine sum = affine(vec3(0, 0, 0), mat3_zero());
   const Work *w = world_view(world);
-  bool bounced = j->end[0].body >= 0 && w->bounced[j->end[0].body];
+  int body = j->end[joint_moving_end(j)].body;
+  bool bounced = false;
+  for (int e = 0; e < 2; e++) bounced |= j->end[e].body >= 0 && w->bounced[j->end[e].body];
   int count = j->partner[0] < 0 ? joint_forces(w, joint, world->state.q.body, force) : 0;
   for (int k = 0; k < j->row_count && k < count; k++)
     for (int x = 0; x < force[k].jet.count; x++)
-      if (force[k].jet.body[x] == j->end[0].body)
+      if (force[k].jet.body[x] == body)
         sum = affine_add_scaled(sum, (bounced ? 0 : -force[k].slope / w->h2) - w->joint[joint].flight[k],
                                 force[k].jet.gradient[x]);
   return sum;
@@ -175,12 +178,13 @@ static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
     read_kept(&world->kept, j->id, r);
     return;
   }
-  Affine q = joint_pose(world->state.q.body, j->end[0].body),
+  int end = joint_moving_end(j);
+  Affine first = joint_pose(world->state.q.body, j->end[0].body), q = joint_pose(world->state.q.body, j->end[end].body),
          nodes = affine_add_scaled(world->reaction[joint], 1, bent_rows(world, joint));
   Vec3 force, torque;
-  to_wrench(&q, &nodes, affine_point(&q, j->end[0].anchor), &force, &torque);
-  vec3_to(r->force, force);
-  vec3_to(r->torque, torque);
+  to_wrench(&q, &nodes, affine_point(&first, j->end[0].anchor), &force, &torque);
+  vec3_to(r->force, end ? neg(force) : force);
+  vec3_to(r->torque, end ? neg(torque) : torque);
   if (j->coordinate == ABD_COORDINATE_NONE) return;
   r->effort = joint_effort(world_view(world), joint, r->position);
   r->passive = joint_passive(world_view(world), joint, r->position);

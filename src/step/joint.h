@@ -85,6 +85,8 @@ double joint_spring_gain(const Work *work, int joint);
 double joint_spring_error(const Work *work, int joint);
 /* The pose of a joint's end; the world's is the identity. */
 Affine joint_pose(const Affine *q, int body);
+/* The first end that can move: the second one if the first is the world or a static body. */
+static inline int joint_moving_end(const Joint *joint) { return joint->end[0].body < 0 && joint->end[1].body >= 0; }
 /* A body of the joint that moves, -1 if none. */
 int joint_body(const Model *model, int joint);
 /* Angles in the equations of a joint are known up to whole turns. Returns the largest turn of one in the step, at the

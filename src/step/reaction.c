@@ -270,7 +270,8 @@ bool reactions_find(const Work *work, const Pairs *pairs, const ContactScene *sc
   }
   for (int b = 0; ok && b < r.block_count; b++)
     for (int i = 0; i < r.size[b]; i++)
-      force[r.joint[b]] = affine_add_scaled(force[r.joint[b]], r.right[r.at[b] + i] / work->h2, r.row[b][i].end[0]);
+      force[r.joint[b]] = affine_add_scaled(force[r.joint[b]], r.right[r.at[b] + i] / work->h2,
+                                            r.row[b][i].end[joint_moving_end(&m->joint[r.joint[b]])]);
   if (solver) block_cholesky_destroy(solver);
   void *array[] = {r.gradient, r.row, r.size, r.joint, r.at, r.edge, r.right};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);

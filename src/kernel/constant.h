@@ -156,7 +156,8 @@
 #define CLOSE_ROUNDS 5
 /* [g dt] Impacts slower than this part of what gravity adds in a step do not bounce. test_impact */
 #define IMPACT_GRAVITY 2
-/* [threshold] Slower approaches are left to the next step; [tolerance] the lowest threshold. test_impact */
+/* [threshold] Slower approaches are left to the next step, smaller changes by blows are left to bodies that keep the
+ * velocities of the solve; [tolerance] the lowest threshold. test_impact */
 #define IMPACT_LEAST 0.01
 /* [sweeps] over the pairs while blows pass through bodies; after these they jam. test_impact */
 #define IMPACT_SWEEPS 250

@@ -563,6 +563,54 @@ static void test_bat(void **state) {
     for (int k = 0; k < 3; k++) check_bat(dt[i], e[k]);
 }
 
+/* Two bars on a hinge, at 30 and 20 degrees below the horizontal, that fall and slide. The hinge has a drive, of no
+ * torque to speak of: the balance of energy leaves mechanisms with drives alone. */
+static void add_hinged_bars(Lab *lab) {
+  const double l = 0.5, turned[] = {30 * pi / 180, 20 * pi / 180};
+  AbdMeshId mesh = lab_box(lab, l, 0.04, 0.04);
+  AbdBodyId bar[2];
+  Vec3 end = vec3(0, 0, 1.4), middle = end;
+  for (int k = 0; k < 2; k++) {
+    Vec3 along = vec3(l * cos(turned[k]), 0, -l * sin(turned[k]));
+    AbdBodyDef def = lab_at(mesh, add_scaled(end, 0.5, along));
+    lab_turn(&def, y_axis, turned[k]);
+    vec3_to(def.velocity, vec3(-5, 0, -3));
+    bar[k] = lab_body_def(lab, &def);
+    middle = end;
+    end = add(end, along);
+  }
+  AbdJointDef hinge = joint_def(ABD_JOINT_HINGE, bar[0], bar[1], middle, y_axis);
+  hinge.drive.kind = ABD_DRIVE_EFFORT, hinge.drive.target = 1e-9;
+  lab_joint(lab, &hinge);
+}
+
+/* Friction and the hinge turn the fall of the second bar's end into spin. Impulses of Newton's law alone would add a
+ * quarter of the energy. */
+static void check_sliding_fall(double friction) {
+  AbdWorldDef world = bouncing(0.005, 1);
+  world.contact.friction = friction;
+  Lab lab = lab_open(world);
+  lab_ground(&lab, vec3(0, 0, 1));
+  add_hinged_bars(&lab);
+  double before = 0, gain = 0;
+  for (int i = 0; i < 60; i++) {
+    lab_step(&lab);
+    double energy = lab.report.energy[ABD_TERM_KINETIC] + lab.report.energy[ABD_TERM_GRAVITY];
+    if (i > 0) gain = fmax(gain, energy / before - 1);
+    before = energy;
+  }
+  char what[64];
+  snprintf(what, sizeof what, "friction %g, energy that a step adds [1]", friction);
+  lab_expect_below(what, gain, 0.02);
+  lab_close(&lab);
+}
+
+static void test_sliding_fall(void **state) {
+  (void)state;
+  check_sliding_fall(0.5);
+  check_sliding_fall(0);
+}
+
 /* ---- pairs and bad values ---- */
 
 static void test_pairs(void **state) {
@@ -607,13 +655,14 @@ static void test_bad_values(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rebound),    cmocka_unit_test(test_no_loss),     cmocka_unit_test(test_cradle),
-      cmocka_unit_test(test_two_balls),  cmocka_unit_test(test_rod),         cmocka_unit_test(test_rest),
-      cmocka_unit_test(test_welded),     cmocka_unit_test(test_bowl),        cmocka_unit_test(test_threshold),
-      cmocka_unit_test(test_pairs),      cmocka_unit_test(test_bad_values),  cmocka_unit_test(test_held_rebound),
-      cmocka_unit_test(test_held_block), cmocka_unit_test(test_heavy),       cmocka_unit_test(test_loads),
-      cmocka_unit_test(test_pressed),    cmocka_unit_test(test_bat),         cmocka_unit_test(test_flying_load),
-      cmocka_unit_test(test_heavy_end),  cmocka_unit_test(test_jammed_soft), cmocka_unit_test(test_scripted_load),
+      cmocka_unit_test(test_rebound),      cmocka_unit_test(test_no_loss),     cmocka_unit_test(test_cradle),
+      cmocka_unit_test(test_two_balls),    cmocka_unit_test(test_rod),         cmocka_unit_test(test_rest),
+      cmocka_unit_test(test_welded),       cmocka_unit_test(test_bowl),        cmocka_unit_test(test_threshold),
+      cmocka_unit_test(test_pairs),        cmocka_unit_test(test_bad_values),  cmocka_unit_test(test_held_rebound),
+      cmocka_unit_test(test_held_block),   cmocka_unit_test(test_heavy),       cmocka_unit_test(test_loads),
+      cmocka_unit_test(test_pressed),      cmocka_unit_test(test_bat),         cmocka_unit_test(test_flying_load),
+      cmocka_unit_test(test_heavy_end),    cmocka_unit_test(test_jammed_soft), cmocka_unit_test(test_scripted_load),
+      cmocka_unit_test(test_sliding_fall),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,7 +193,8 @@ static void push(const Coupling *c, const Impact *i, Twist *twist, Vec3 impulse)
   else impact_push(i, twist, impulse);
 }
 
-bool impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
+/* Projected Gauss-Seidel from the impulses and twists there are. */
+static bool resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
   double largest = INFINITY;
   for (int round = 0; round < IMPACT_ROUNDS && !(largest < IMPACT_SMALL * fastest); round++) {
     largest = 0;
@@ -210,6 +211,70 @@ bool impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, 
     }
   }
   return largest <= fastest;
+}
+
+/* ---- energy ----
+ *
+ * Newton's law may add energy: friction turns a fall into a spin, and a contact that parts by itself is pushed by
+ * others. Impulses J(s) between those without bounce, s = 0, and those that reach the targets, s = 1, part all surfaces
+ * and are within friction's cones. Their work, sum J . (v before + v after) / 2, is a square polynomial of s and not
+ * above 0 at s = 0. v includes the drift of surfaces, whose drives do work of their own. */
+
+static Vec3 slide(const Impact *i, const Twist *twist) { return add(relative(i, twist), i->drift); }
+
+static Vec3 impulse_of(const Impact *i) { return add_scaled(i->friction_impulse, i->normal_impulse, i->normal); }
+
+/* size: what the work would be without signs. */
+static double work_of(const Impact *impact, int count, const Twist *twist, double *size) {
+  double sum = 0;
+  *size = 0;
+  for (int k = 0; k < count; k++) {
+    Vec3 both = add(impact[k].met, slide(&impact[k], twist)), impulse = impulse_of(&impact[k]);
+    sum += 0.5 * dot(impulse, both);
+    *size += norm(impulse) * norm(impact[k].met);
+  }
+  return sum;
+}
+
+/* The root in [0, 1] of a s^2 + b s + c, with a >= 0, which is not above 0 at 0 and above 0 at 1. */
+static double part_without_work(double a, double b, double c) {
+  if (!(c < 0)) return 0;
+  double root = sqrt(b * b - 4 * a * c);
+  return least(1, b > 0 ? -2 * c / (b + root) : (root - b) / (2 * a));
+}
+
+static bool reduce(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest, double added) {
+  double size, curve = 0;
+  for (int k = 0; k < count; k++) {
+    impact[k].thrown = impulse_of(&impact[k]);
+    impact[k].freed = slide(&impact[k], twist);
+    impact[k].target = 0;
+  }
+  if (!resolve(impact, count, c, twist, fastest)) return false;
+  double work = work_of(impact, count, twist, &size);
+  for (int k = 0; k < count; k++) {
+    Vec3 more = sub(impact[k].thrown, impulse_of(&impact[k])), faster = sub(impact[k].freed, slide(&impact[k], twist));
+    curve += 0.5 * dot(more, faster);
+  }
+  curve = most(0, curve);
+  double part = part_without_work(curve, added - work - curve, work);
+  for (int k = 0; k < count; k++) {
+    Impact *i = &impact[k];
+    Vec3 more = scale(part, sub(i->thrown, impulse_of(i)));
+    double normal = dot(more, i->normal);
+    i->normal_impulse += normal;
+    i->friction_impulse = add(i->friction_impulse, add_scaled(more, -normal, i->normal));
+    push(c, i, twist, more);
+  }
+  return true;
+}
+
+bool impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
+  double size;
+  for (int k = 0; k < count; k++) impact[k].met = slide(&impact[k], twist);
+  if (!resolve(impact, count, c, twist, fastest)) return false;
+  double work = work_of(impact, count, twist, &size);
+  return work > IMPACT_SMALL * size ? reduce(impact, count, c, twist, fastest, work) : true;
 }
 
 bool impact_held(const Impact *i, const Coupling *c, const Twist *twist) {

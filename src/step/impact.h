@@ -32,8 +32,10 @@ typedef struct Impact {
   double target; /* [m/s] speed of separation to reach */
   double normal_impulse;
   Vec3 friction_impulse;
-  int blow;     /* its place among those of all contacts */
-  int place[2]; /* of its bodies in a Coupling; -1: does not give way */
+  Vec3 met;           /* [m/s] relative velocity before the impulses */
+  Vec3 thrown, freed; /* impulse and relative velocity with the targets, if these would add energy */
+  int blow;           /* its place among those of all contacts */
+  int place[2];       /* of its bodies in a Coupling; -1: does not give way */
 } Impact;
 
 /* What unit impulses on a body do to the velocity and the turn of another, or to its own, through joints: those of
@@ -64,9 +66,10 @@ Impact impact_of(const Work *work, const Pair *pair, const Contact *contact);
 double impact_approach(const Impact *impact, const Twist *twist);
 /* Sets the targets of contacts; returns the fastest approach. */
 double impact_aim(Impact *impact, int count, const Twist *twist, double threshold);
-/* Changes the impulses, and with them the twists, such that every contact reaches its target. coupling: the joints, or
- * NULL; then the twists of its bodies alone are right. False if there are no such impulses: friction at a contact that
- * slides can press it together by more than the normal impulse parts it, and both grow without end. */
+/* Changes the impulses, and with them the twists, such that every contact reaches its target, or as much of all targets
+ * as adds no energy. coupling: the joints, or NULL; then the twists of its bodies alone are right. False if there are no
+ * such impulses: friction at a contact that slides can press it together by more than the normal impulse parts it, and
+ * both grow without end. */
 bool impact_resolve(Impact *impact, int count, const Coupling *coupling, Twist *twist, double fastest);
 /* What an impulse on a at a contact, and the opposite on b, do to the twists if bodies are not joined. */
 void impact_push(const Impact *impact, Twist *twist, Vec3 impulse);

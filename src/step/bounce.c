@@ -37,7 +37,7 @@ typedef struct Bounce {
   int changes;    /* of velocities so far */
   bool failed;    /* a meeting has */
   int *root;      /* per body, see base/disjoint.h: mechanisms that blows connect */
-  bool *jammed;   /* per body that is a root; until the end scratch of shock_blown */
+  bool *jammed;   /* per body that is a root; until the end scratch, false */
   Affine *rate;   /* per jointed block: kept */
   Affine *joined; /* per jointed block: its rate after the solve */
   Affine *force;  /* JointedFlight.force before the first round; row_force likewise */
@@ -368,6 +368,66 @@ static void note_blow(Bounce *b, Meeting *m) {
   m->blow = true;
 }
 
+/* [m/s] by which blows changed the velocity that the solve gave to a body. */
+static double blown(const Bounce *b, int i) {
+  Twist solved = impact_twist(b->work, i, &b->solved[i]);
+  return norm(sub(b->twist[i].v, solved.v)) +
+         block_mesh(b->work->model, i)->radius * norm(sub(b->twist[i].w, solved.w));
+}
+
+/* The solve passed a blow on to the body, and blows pass it on again: the body loses the former. */
+static void take_back(Bounce *b, int i) {
+  Twist solved = impact_twist(b->work, i, &b->solved[i]), free = impact_free_twist(b->work, i);
+  b->twist[i].v = add(b->twist[i].v, sub(free.v, solved.v));
+  b->twist[i].w = add(b->twist[i].w, sub(free.w, solved.w));
+  b->shocked[i] = b->work->bounced[i] = true;
+  b->changed[mechanism_of(b->flight, i)] = ++b->changes;
+}
+
+/* reached: per body that represents a mechanism; false afterwards. */
+static void take_back_all(Bounce *b, bool *reached) {
+  const JointedFlight *f = b->flight;
+  const Model *m = b->work->model;
+  for (int i = 0; i < m->body_count; i++)
+    if (reached[mechanism_of(f, i)] && impact_gives_way(m, i) && !b->work->bounced[i]) take_back(b, i);
+  for (int k = 0; k < f->count; k++)
+    if (!block_is_vertex(m, f->block[k])) b->struck[k] |= reached[f->block[k]];
+  memset(reached, 0, (size_t)m->body_count * sizeof *reached);
+}
+
+/* Would a blow between two bodies at this speed change the one that kept the velocity of the solve? */
+static bool passes_on(const Bounce *b, const Impact *i, int side, double speed) {
+  const Model *m = b->work->model;
+  int body = i->body[side], other = i->body[1 - side];
+  if (b->work->bounced[body] || !impact_gives_way(m, body)) return false;
+  double mass = m->body[body].mass, hit = m->body[other].mass;
+  double share = impact_gives_way(m, other) ? hit / (hit + mass) : 1;
+  return (1 + i->restitution) * share * speed > IMPACT_LEAST * b->threshold;
+}
+
+/* Bodies that kept the velocities of the solve lose what it did before a blow of the meeting reaches them, with their
+ * mechanisms: else they would have the momentum of the blow twice. Returns whether there were any. */
+static bool free_sides(Bounce *b, const Meeting *m, double speed) {
+  bool any = false, *reached = b->jammed;
+  for (int c = m->first; c < m->first + m->count; c++)
+    for (int side = 0; side < 2; side++)
+      if (passes_on(b, &b->impact[c], side, speed))
+        any = reached[mechanism_of(b->flight, b->impact[c].body[side])] = true;
+  if (any) take_back_all(b, reached);
+  return any;
+}
+
+/* The same of bodies that blows have changed. */
+static bool free_blown(Bounce *b) {
+  bool any = false, *reached = b->jammed;
+  for (int i = 0; i < b->work->model->body_count; i++) {
+    if (!b->shocked[i] || b->work->bounced[i] || !(blown(b, i) > IMPACT_LEAST * b->threshold)) continue;
+    any = reached[mechanism_of(b->flight, i)] = true;
+  }
+  if (any) take_back_all(b, reached);
+  return any;
+}
+
 static Outcome resolve(Bounce *b, Meeting *m, bool *any) {
   Impact *impact = &b->impact[m->first];
   bool shocked = false, joints = false;
@@ -381,6 +441,12 @@ static Outcome resolve(Bounce *b, Meeting *m, bool *any) {
   double fastest = impact_aim(impact, m->count, b->twist, b->threshold);
   if (!(fastest > IMPACT_LEAST * b->threshold)) return stage_done();
   Outcome outcome = stage_done();
+  if (free_sides(b, m, fastest)) {
+    if (joints_shocked(b)) outcome = satisfy_joints(b);
+    if (stage_failed(outcome)) return outcome;
+    fastest = impact_aim(impact, m->count, b->twist, b->threshold);
+    if (!(fastest > IMPACT_LEAST * b->threshold)) return outcome;
+  }
   if (joints) outcome = resolve_jointed(b, m, fastest);
   else resolve_free(b, m, fastest);
   b->failed |= m->failed;
@@ -389,40 +455,6 @@ static Outcome resolve(Bounce *b, Meeting *m, bool *any) {
   note_blow(b, m);
   *any = true;
   return outcome;
-}
-
-/* [m/s] by which blows changed the velocity that the solve gave to a body. */
-static double blown(const Bounce *b, int i) {
-  Twist solved = impact_twist(b->work, i, &b->solved[i]);
-  return norm(sub(b->twist[i].v, solved.v)) +
-         block_mesh(b->work->model, i)->radius * norm(sub(b->twist[i].w, solved.w));
-}
-
-/* The solve passed a blow on to the body, and now blows passed it on again: the body loses the former. */
-static void take_back(Bounce *b, int i) {
-  Twist solved = impact_twist(b->work, i, &b->solved[i]), free = impact_free_twist(b->work, i);
-  b->twist[i].v = add(b->twist[i].v, sub(free.v, solved.v));
-  b->twist[i].w = add(b->twist[i].w, sub(free.w, solved.w));
-  b->shocked[i] = b->work->bounced[i] = true;
-  b->changed[mechanism_of(b->flight, i)] = ++b->changes;
-}
-
-/* Bodies that kept the velocities of the solve, and that blows reached, lose what the solve did, with their mechanisms:
- * else they would have the momentum of the blow twice. Returns whether there were any. */
-static bool shock_blown(Bounce *b) {
-  const JointedFlight *f = b->flight;
-  const Model *m = b->work->model;
-  bool any = false, *reached = b->jammed; /* per body that represents a mechanism */
-  for (int i = 0; i < m->body_count; i++) {
-    if (!b->shocked[i] || b->work->bounced[i] || !(blown(b, i) > IMPACT_LEAST * b->threshold)) continue;
-    any = reached[mechanism_of(f, i)] = true;
-  }
-  for (int i = 0; any && i < m->body_count; i++)
-    if (reached[mechanism_of(f, i)] && impact_gives_way(m, i) && !b->work->bounced[i]) take_back(b, i);
-  for (int k = 0; any && k < f->count; k++)
-    if (!block_is_vertex(m, f->block[k])) b->struck[k] |= reached[f->block[k]];
-  memset(reached, 0, (size_t)m->body_count * sizeof *reached);
-  return any;
 }
 
 static Outcome sweep(Bounce *b, bool *any) {
@@ -442,7 +474,7 @@ static Outcome resolve_all(Bounce *b, bool *jams) {
   *jams = true;
   for (int k = 0; *jams && k < IMPACT_SWEEPS && !stage_failed(outcome); k++) {
     outcome = sweep(b, jams);
-    if (stage_failed(outcome) || !shock_blown(b)) continue;
+    if (stage_failed(outcome) || !free_blown(b)) continue;
     *jams = true;
     if (joints_shocked(b)) outcome = satisfy_joints(b);
   }

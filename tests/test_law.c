@@ -20,15 +20,32 @@ static Model model_with(double range, double gravity) {
 /* At half the range a contact resists like 40 inertias; a weight rests where the slope of the barrier is 1/30. */
 static void test_stiffness(void **state) {
   (void)state;
-  const double range = 1e-3, mass = 7, h2 = 1e-4;
+  const double range = 1e-3, mass = 7;
   Model light = model_with(range, 0), heavy = model_with(range, 9.81);
-  double k = law_stiffness(&light, h2, mass, 0);
+  const LawStep step = {light.def.dt, light.def.dt * light.def.dt};
+  double k = law_stiffness(&light, step, 1, mass, 0);
   assert_float_equal(k / (range * range) * barrier_d2(0.5), 40 * mass, 0.01 * 40 * mass);
-  double pressed = law_stiffness(&heavy, h2, mass, 0);
-  assert_float_equal(pressed / range, 30 * 9.81 * h2 * mass, 1e-9);
+  double pressed = law_stiffness(&heavy, step, 1, mass, 0);
+  assert_float_equal(pressed / range, 30 * 9.81 * step.h2 * mass, 1e-9);
   /* A mass that is stopped on its way pushes with mass times way; the larger of both decides. */
-  assert_float_equal(law_stiffness(&light, h2, mass, 0.1), mass * 0.1 * range, 1e-12);
-  assert_true(law_stiffness(&heavy, h2, mass, 1e-9) == pressed);
+  assert_float_equal(law_stiffness(&light, step, 1, mass, 0.1), mass * 0.1 * range, 1e-12);
+  assert_float_equal(law_stiffness(&light, step, 4, mass, 0.1), mass * 0.1 * range, 1e-12);
+  assert_true(law_stiffness(&heavy, step, 1, mass, 1e-9) == pressed);
+  assert_true(law_stiffness(&heavy, step, 16, mass, 0) == 16 * pressed);
+}
+
+/* In joules a contact is as stiff in a sub-step as in a whole one: else its energy would grow as steps are split. */
+static void test_substeps(void **state) {
+  (void)state;
+  for (int gravity = 0; gravity < 2; gravity++) {
+    Model m = model_with(1e-3, 9.81 * gravity);
+    double whole = 0;
+    for (double h = m.def.dt; h > 1e-4 * m.def.dt; h *= 0.5) {
+      double joules = law_stiffness(&m, (LawStep){h, h * h}, 3, 7, 0) / (h * h);
+      if (h == m.def.dt) whole = joules;
+      assert_float_equal(joules, whole, 1e-12 * whole);
+    }
+  }
 }
 
 static double stiffened(double factor, double before, double gap) {
@@ -62,7 +79,7 @@ static void test_friction_settles(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_stiffness), cmocka_unit_test(test_stiffening),
-                                     cmocka_unit_test(test_friction_settles)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_stiffness), cmocka_unit_test(test_substeps),
+                                     cmocka_unit_test(test_stiffening), cmocka_unit_test(test_friction_settles)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,10 @@
 #include "kernel/barrier.h"
 #include "kernel/constant.h"
 
-double law_stiffness(const Model *m, double h2, double mass, double approach) {
-  double r = m->def.contact.range, g = norm(vec3_from(m->def.gravity));
-  double rest = mass * most(BARRIER_INERTIAS / 6.386 * r * r, BARRIER_WEIGHTS * g * h2 * r);
-  return most(rest, BARRIER_IMPACT * mass * approach * r);
+double law_stiffness(const Model *m, LawStep step, double factor, double mass, double approach) {
+  double r = m->def.contact.range, g = norm(vec3_from(m->def.gravity)), part = step.h / m->def.dt;
+  double rest = mass * most(part * part * BARRIER_INERTIAS / 6.386 * r * r, BARRIER_WEIGHTS * g * step.h2 * r);
+  return most(factor * rest, BARRIER_IMPACT * mass * approach * r);
 }
 
 /* The load of bodies that jam grows with the stiffness, and their gap stays. A factor that doubled until the gap is
@@ -130,7 +130,8 @@ void pair_set_stiffness(Pair *p, const ContactScene *scene, double h2, const Sta
   const Model *m = scene->model;
   const PairMemory *memory = pair_memory(state, p->a, p->b);
   p->stiffening = law_relaxed(memory ? memory->stiffening.factor : 1, p->min_gap / scene->range);
-  p->stiffness = m->def.contact.stiffness * p->stiffening * law_stiffness(m, h2, pair_mass(m, p), p->approach);
+  LawStep step = {state->duration, h2};
+  p->stiffness = m->def.contact.stiffness * law_stiffness(m, step, p->stiffening, pair_mass(m, p), p->approach);
   p->energy = p->barrier *= p->stiffness;
   p->gap = p->min_gap;
 }

@@ -5,10 +5,15 @@
 
 #include "contact/pair.h"
 
-/* Stiffness of a barrier [J times dt^2]. At half the range a contact then resists like 40 inertias over dt^2, carries
- * thirty times the weight, and stops its own approach [m] within the step. */
-double law_stiffness(const Model *model, double h2, double mass, double approach);
-/* The factor of that stiffness at the end of a step, from the one before and the gap as a part of the range. A barrier
+/* A step or sub-step: its length [s]; the square of that in energies. */
+typedef struct LawStep {
+  double h, h2;
+} LawStep;
+/* Stiffness of a barrier [J times h^2]. At half the range a contact then resists like 40 inertias over dt^2, carries
+ * thirty times the weight, both times the factor, and stops its own approach [m] within the step. But for the approach
+ * it has as many joules in sub-steps as in whole steps: contacts under load would else gain energy as steps are split. */
+double law_stiffness(const Model *model, LawStep step, double factor, double mass, double approach);
+/* That factor at the end of a step, from the one before and the gap as a part of the range. A barrier
  * whose gap is below a tenth of the range is too soft for its load: the factor doubles, unless the gap hardly changed
  * when it last did. */
 Stiffening law_stiffening(Stiffening before, double gap);

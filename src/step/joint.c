@@ -150,7 +150,7 @@ void joint_begin(Work *work, int joint) {
   t->ahead = joint_coordinate_in(m, work->state, joint, work->target.body).value;
   double approach = fabs(joint_reach(j) * (t->ahead - t->position));
   t->stiffening = law_relaxed(s->stiffening.factor, y);
-  t->stop = t->stiffening * law_stiffness(m, work->h2, j->mass, approach);
+  t->stop = law_stiffness(m, (LawStep){work->h, work->h2}, t->stiffening, j->mass, approach);
   t->gap = y;
 }
 

@@ -185,9 +185,11 @@ static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
   to_wrench(&q, &nodes, affine_point(&first, j->end[0].anchor), &force, &torque);
   vec3_to(r->force, end ? neg(force) : force);
   vec3_to(r->torque, end ? neg(torque) : torque);
-  if (j->coordinate == ABD_COORDINATE_NONE) return;
-  r->effort = joint_effort(world_view(world), joint, r->position);
-  r->passive = joint_passive(world_view(world), joint, r->position);
+  if (j->coordinate != ABD_COORDINATE_NONE) {
+    r->effort = joint_effort(world_view(world), joint, r->position);
+    r->passive = joint_passive(world_view(world), joint, r->position);
+  }
+  if (world->mean.split) mean_add_joint(world, joint, r);
 }
 
 AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointReading *reading) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The backend writes index + 1 instead of ids. */
-static size_t present_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity) {
+size_t world_present_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity) {
   size_t count = world->backend.stages->contacts(world->backend.self, contact, capacity);
   for (size_t k = 0; k < count && k < capacity; k++) {
     contact[k].body_a = world_body_id(world, (int)contact[k].body_a.id - 1);
@@ -17,9 +17,12 @@ static size_t present_contacts(const AbdWorld *world, AbdContact *contact, size_
 }
 
 size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity) {
-  if (world->contacts_known) return present_contacts(world, contact, capacity);
-  size_t count = world->kept.contact_count, n = count < capacity ? count : capacity;
-  if (n) memcpy(contact, world->kept.contact, n * sizeof *contact);
+  const Kept *kept = &world->kept;
+  const Mean *mean = &world->mean;
+  if (world->contacts_known && !mean->split) return world_present_contacts(world, contact, capacity);
+  size_t count = world->contacts_known ? (size_t)mean->contact_count : kept->contact_count;
+  size_t n = count < capacity ? count : capacity;
+  if (n) memcpy(contact, world->contacts_known ? mean->contact : kept->contact, n * sizeof *contact);
   return count;
 }
 

@@ -62,6 +62,7 @@ void abd_world_destroy(AbdWorld *world) {
   model_destroy(&world->model);
   world_unmap(world);
   kept_destroy(&world->kept);
+  mean_destroy(&world->mean);
   events_destroy(&world->pending);
   events_destroy(&world->event);
   mem_free(world->broken.item);
@@ -271,6 +272,7 @@ static AbdStatus step_ready(AbdWorld *world, AbdError *error) {
     return fault(error, ABD_ERROR_ARGUMENT, "solver.device is \"cuda\", but %s", abd_cuda_missing());
   world->contacts_known = world->reactions_known = false;
   kept_destroy(&world->kept);
+  mean_begin(world);
   return ABD_OK;
 }
 
@@ -286,6 +288,7 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   Outcome outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->substeps, report);
   if (outcome.kind == STAGE_OUT_OF_MEMORY && world_leave_gpu(world)) {
     memset(report, 0, sizeof *report);
+    mean_begin(world);
     outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->substeps, report);
   }
   bool stopped = world_stopped(world, stage_failed(outcome)); /* or another rank was */
@@ -294,7 +297,8 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (stage_failed(outcome) && outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
   report_ids(world, report);
   if (stage_failed(outcome)) return step_fault(world, outcome, error);
-  if (world_sense(world, error) || !world_raise_touches(world, error)) {
+  if (!mean_finish(world)) fault(error, ABD_ERROR_MEMORY, "out of memory for the contacts of sub-steps");
+  if (error->status || world_sense(world, error) || !world_raise_touches(world, error)) {
     world->pending.count = pending;
     substeps_undo(&world->substeps, &world->state);
     return error->status;

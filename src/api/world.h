@@ -22,6 +22,16 @@ typedef struct Kept {
   int joint_count;
 } Kept;
 
+/* Forces of a step that was taken in sub-steps: the means over these. */
+typedef struct Mean {
+  bool split;          /* there were several */
+  AbdContact *contact; /* sorted; of sub-steps so far their parts of the step */
+  AbdContact *next;    /* scratch */
+  int contact_count, contact_capacity, next_capacity;
+  AbdJointReading *joint; /* per joint: forces of all but the last sub-step, the same */
+  int joint_capacity;
+} Mean;
+
 typedef struct BrokenList {
   AbdBrokenJoint *item;
   int count, capacity;
@@ -50,6 +60,7 @@ struct AbdWorld {
   Affine *reaction;  /* by joint; computed when first read after a step */
   bool reactions_known;
   bool contacts_known; /* the backend's contacts belong to the state; false after a restore or a failed step */
+  Mean mean;
   Kept kept;
   EventList pending; /* of the next step */
   EventList event;   /* of the last step */
@@ -97,6 +108,14 @@ void events_destroy(EventList *list);
 /* search.c: adds what overlaps sensors to the next state's touching pairs. */
 AbdStatus world_sense(AbdWorld *world, AbdError *error);
 void searched_destroy(Searched *searched);
+
+/* mean.c: before a step; after it, false if memory is out; adds what a joint did in the sub-steps before the last. */
+void mean_begin(AbdWorld *world);
+bool mean_finish(AbdWorld *world);
+void mean_add_joint(const AbdWorld *world, int joint, AbdJointReading *reading);
+void mean_destroy(Mean *mean);
+/* query.c: those of the backend. */
+size_t world_present_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity);
 
 /* breaking.c: lists the joints that broke in the step that ended, with their events; removes them. */
 AbdStatus world_find_broken(AbdWorld *world, AbdError *error);

@@ -85,16 +85,24 @@ static void note_longer(Course *c, AbdOutcome outcome) {
   c->longer = false;
 }
 
-static void advance(Course *c, const AbdStepReport *part) {
+static Outcome advance(Course *c, const AbdStepReport *part) {
+  const Substeps *s = c->substeps;
   int64_t step = c->state->step;
+  double length = (double)(WHOLE >> c->level) / WHOLE;
+  bool kept = true;
   c->time += WHOLE >> c->level;
-  if (c->time < WHOLE) state_advance(c->state, c->next, c->step->model);
+  if (c->time < WHOLE) {
+    state_advance(c->state, c->next, c->step->model);
+    kept = !s->taken || s->taken(s->taken_context, length);
+  }
+  c->substeps->last = length;
   c->state->step = step;
   c->report->substeps++;
   c->failures += is_hard(part);
   note_longer(c, part->outcome);
   c->easy = part->iterations <= SUBSTEP_EASY ? c->easy + 1 : 0;
   if (c->level > 0 && (c->easy >= c->wait || gives_up(c))) lengthen(c);
+  return stage_from(kept);
 }
 
 static Outcome split(Course *c) {
@@ -126,7 +134,8 @@ static Outcome take_all(Course *c) {
     bool again = lost || (is_hard(&part) && may_split(c));
     report_add(c->report, &part, again);
     if (again) shorten(c, &part);
-    else advance(c, &part);
+    else outcome = advance(c, &part);
+    if (stage_failed(outcome)) return outcome;
   }
   return stage_done();
 }

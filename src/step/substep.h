@@ -15,10 +15,16 @@
 
 #include "step/step.h"
 
+/* After a sub-step that is not the last, of that part of the step; the state is that at its end. False: memory is out. */
+typedef bool SubstepTaken(void *context, double part);
+
 typedef struct Substeps {
   State start; /* the state at the start of the step, if `split` */
   bool split;
-  int level; /* with which the next step begins */
+  int level;           /* with which the next step begins */
+  double last;         /* part of the step that the last sub-step takes */
+  SubstepTaken *taken; /* NULL: not called */
+  void *taken_context;
 } Substeps;
 
 /* Takes a step of dt. next: the state after it, see state_next_init; substeps_finish makes it the state. If sub-steps

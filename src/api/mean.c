@@ -1,0 +1,115 @@
+/* Means of forces over a step that was taken in sub-steps. Tested in tests/test_mean.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/world.h"
+
+void mean_destroy(Mean *m) {
+  mem_free(m->contact);
+  mem_free(m->next);
+  mem_free(m->joint);
+  *m = (Mean){0};
+}
+
+static int compare_numbers(uint32_t a, uint32_t b) { return a < b ? -1 : a > b; }
+
+/* By bodies, kind and primitives: contacts of several sub-steps are the same if these are. */
+static int compare_contacts(const void *x, const void *y) {
+  const AbdContact *a = x, *b = y;
+  int by = compare_numbers(a->body_a.id, b->body_a.id);
+  if (!by) by = compare_numbers(a->body_b.id, b->body_b.id);
+  if (!by) by = compare_numbers((uint32_t)a->kind, (uint32_t)b->kind);
+  if (!by) by = compare_numbers(a->primitive_a, b->primitive_a);
+  return by ? by : compare_numbers(a->primitive_b, b->primitive_b);
+}
+
+static void scale_contact(AbdContact *c, double part) {
+  c->normal_force *= part;
+  for (int k = 0; k < 3; k++) c->friction_force[k] *= part, c->torque[k] *= part;
+}
+
+/* The place is that of the later one. */
+static AbdContact join(const AbdContact *before, AbdContact after) {
+  after.normal_force += before->normal_force;
+  for (int k = 0; k < 3; k++) {
+    after.friction_force[k] += before->friction_force[k];
+    after.torque[k] += before->torque[k];
+  }
+  return after;
+}
+
+/* Merges the contacts of the sub-step that ended, which took part of the step, with those before. */
+static bool add_contacts(AbdWorld *world, double part) {
+  Mean *m = &world->mean;
+  int before = m->contact_count, own = (int)world_present_contacts(world, NULL, 0), count = 0;
+  if (!mem_reserve((void **)&m->next, &m->next_capacity, before + 2 * own, sizeof *m->next)) return false;
+  AbdContact *added = m->next + before + own; /* behind the place of the merged ones */
+  world_present_contacts(world, added, (size_t)own);
+  for (int k = 0; k < own; k++) scale_contact(&added[k], part);
+  if (own > 1) qsort(added, (size_t)own, sizeof *added, compare_contacts);
+  for (int i = 0, j = 0; i < before || j < own;) {
+    int by = i == before ? 1 : j == own ? -1 : compare_contacts(&m->contact[i], &added[j]);
+    if (by < 0) m->next[count++] = m->contact[i++];
+    else if (by > 0) m->next[count++] = added[j++];
+    else m->next[count++] = join(&m->contact[i++], added[j++]);
+  }
+  AbdContact *contact = m->contact;
+  int capacity = m->contact_capacity;
+  m->contact = m->next, m->contact_capacity = m->next_capacity, m->contact_count = count;
+  m->next = contact, m->next_capacity = capacity;
+  return true;
+}
+
+static void add_forces(AbdJointReading *to, const AbdJointReading *from, double part) {
+  for (int k = 0; k < 3; k++) {
+    to->force[k] += part * from->force[k];
+    to->torque[k] += part * from->torque[k];
+  }
+  to->effort += part * from->effort;
+  to->passive += part * from->passive;
+}
+
+/* The forces of the sub-step that ended. */
+static bool add_joints(AbdWorld *world, double part) {
+  Mean *m = &world->mean;
+  int count = world->model.joint_count;
+  if (!mem_reserve((void **)&m->joint, &m->joint_capacity, count, sizeof *m->joint)) return false;
+  if (!m->split && count) memset(m->joint, 0, (size_t)count * sizeof *m->joint);
+  m->split = false; /* of this sub-step alone */
+  world->contacts_known = true;
+  for (int j = 0; j < count; j++) {
+    AbdJointReading now;
+    abd_joint_reading(world, (AbdJointId){world->model.joint[j].id}, &now);
+    add_forces(&m->joint[j], &now, part);
+  }
+  world->contacts_known = world->reactions_known = false;
+  return true;
+}
+
+static bool take(void *context, double part) {
+  AbdWorld *world = context;
+  bool good = add_joints(world, part) && (world->no_contacts || add_contacts(world, part));
+  world->mean.split = true;
+  return good;
+}
+
+void mean_begin(AbdWorld *world) {
+  world->mean.split = false;
+  world->mean.contact_count = 0;
+  world->substeps.taken = take;
+  world->substeps.taken_context = world;
+}
+
+bool mean_finish(AbdWorld *world) {
+  return !world->mean.split || world->no_contacts || add_contacts(world, world->substeps.last);
+}
+
+void mean_add_joint(const AbdWorld *world, int joint, AbdJointReading *r) {
+  AbdJointReading sum = *r, zero = {0};
+  memcpy(sum.force, zero.force, sizeof sum.force);
+  memcpy(sum.torque, zero.torque, sizeof sum.torque);
+  sum.effort = sum.passive = 0;
+  add_forces(&sum, &world->mean.joint[joint], 1);
+  add_forces(&sum, r, world->substeps.last);
+  *r = sum;
+}

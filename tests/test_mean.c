@@ -1,0 +1,92 @@
+/* Forces of contacts and joints in steps that are taken in sub-steps: means over the step (api/mean.c). A fast ball hits
+ * a block; most of the sub-steps have no contact. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "abd/query.h"
+#include "mechanism.h"
+
+typedef struct Shot {
+  Lab lab;
+  AbdBodyId block, ball;
+} Shot;
+
+static Shot shoot(double speed, double off, bool welded, double break_force) {
+  AbdWorldDef world = abd_default_world_def();
+  world.dt = 0.01;
+  world.gravity[2] = 0;
+  world.contact.range = 1e-3;
+  Shot s = {.lab = lab_open(world)};
+  MeshData mesh = {0};
+  assert_true(shape_sphere(0.02, 2, &mesh));
+  AbdBodyDef ball = lab_at(lab_mesh(&s.lab, &mesh, 0, false), vec3(-0.2 - off * speed, 0, 0));
+  ball.mass = 1;
+  ball.velocity[0] = speed;
+  s.block = lab_body(&s.lab, lab_box(&s.lab, 0.1, 0.1, 0.1), vec3(0, 0, 0), vec3(0, 0, 0));
+  s.ball = lab_body_def(&s.lab, &ball);
+  AbdJointDef weld = joint_def(ABD_JOINT_WELD, s.block, world_body, vec3(0, 0, 0), vec3(0, 0, 1));
+  weld.break_force = break_force;
+  if (welded) lab_joint(&s.lab, &weld);
+  return s;
+}
+
+/* [N] on the ball in the last step. */
+static Vec3 push_on(const Shot *s, AbdBodyId body) {
+  AbdContactLoad load;
+  lab_expect_ok(&s->lab, abd_body_contact_load(s->lab.world, body, &load));
+  return add(vec3_from(load.normal), vec3_from(load.friction));
+}
+
+/* Forces times dt are the change of momentum, those of a weld too. A relaxing barrier pushes the bodies apart a little
+ * more, which the balance of energy takes. */
+static void check_shot(double speed, double off, bool welded) {
+  Shot s = shoot(speed, off, welded, INFINITY);
+  double contact = 0, weld = 0;
+  int substeps = 0;
+  for (int i = 0; i < 8; i++) {
+    lab_step(&s.lab);
+    contact -= s.lab.def.dt * push_on(&s, s.ball).x;
+    if (welded) weld += s.lab.def.dt * lab_read(&s.lab, (AbdJointId){1}).force[0];
+    substeps = s.lab.report.substeps > substeps ? s.lab.report.substeps : substeps;
+  }
+  double given = speed - lab_velocity(&s.lab, s.ball).x;
+  printf("  %g m/s, %d sub-steps at most:\n", speed, substeps);
+  assert_true(substeps > 2 && given > 0.3 * speed);
+  lab_expect_near("impulse of contacts [N s]", contact, given, 0.03 * given);
+  if (welded) lab_expect_near("impulse of the weld [N s]", -weld, given, 0.03 * given);
+  lab_close(&s.lab);
+}
+
+static void test_forces(void **state) {
+  (void)state;
+  const double speed[] = {20, 50, 100}, off[] = {0, 0.003, 0.006};
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 3; k++)
+      for (int welded = 0; welded < 2; welded++) check_shot(speed[i], off[k], welded);
+}
+
+/* The mean force of the impact is up to m v / dt; whichever sub-step it is in, half of that breaks the weld. */
+static void test_breaks(void **state) {
+  (void)state;
+  const double speed[] = {20, 50, 100}, off[] = {0, 0.003, 0.006, 0.009};
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 4; k++)
+      for (int strong = 0; strong < 2; strong++) {
+        Shot s = shoot(speed[i], off[k], true, (strong ? 1.1 : 0.4) * speed[i] / 0.01);
+        size_t broken = 0;
+        for (int step = 0; step < 8; step++) {
+          lab_step(&s.lab);
+          broken += s.lab.report.broken_joints;
+        }
+        assert_int_equal(broken, !strong);
+        lab_close(&s.lab);
+      }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forces), cmocka_unit_test(test_breaks)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -73,8 +73,9 @@ static void add_forces(AbdJointReading *to, const AbdJointReading *from, double 
 static bool add_joints(AbdWorld *world, double part) {
   Mean *m = &world->mean;
   int count = world->model.joint_count;
+  if (count == 0) return true;
   if (!mem_reserve((void **)&m->joint, &m->joint_capacity, count, sizeof *m->joint)) return false;
-  if (!m->split && count) memset(m->joint, 0, (size_t)count * sizeof *m->joint);
+  if (!m->split) memset(m->joint, 0, (size_t)count * sizeof *m->joint);
   m->split = false; /* of this sub-step alone */
   world->contacts_known = true;
   for (int j = 0; j < count; j++) {

@@ -271,6 +271,92 @@ static void test_changes_before_the_first_step(void **state) {
   }
 }
 
+/* Which of the first bodies the file excludes from the ground after all its steps; they are pairs of the world too. */
+static int excluded(Trial *t) {
+  RunScene scene;
+  RunExclusion *change;
+  size_t changes;
+  AbdBodyView view;
+  int set = 0, world = 0;
+  GOOD(t, run_drain(t->run));
+  GOOD(t, run_read_scene(t->run, &scene));
+  GOOD(t, run_read_exclusions(t->run, &change, &changes));
+  for (size_t k = 0; k < scene.body[0].exclude_count; k++) set |= 1 << scene.body[0].exclude[k];
+  for (size_t k = 0; k < changes; k++)
+    if (change[k].a == 1) set = (set & ~(1 << change[k].b)) | change[k].excluded << change[k].b;
+  for (uint32_t b = 2; b < 4; b++)
+    if (abd_body_view(t->world, (AbdBodyId){b}, &view) == ABD_OK)
+      world |= !abd_world_pair_collides(t->world, (AbdBodyId){1}, (AbdBodyId){b}) << b;
+  assert_int_equal(set, world);
+  free(change);
+  run_scene_destroy(&scene);
+  return set;
+}
+
+static int64_t excluding_events(const Trial *t) {
+  return number(t->path, "SELECT count(*) FROM event WHERE kind IN ('pair excluded', 'pair included')");
+}
+
+/* A restore changes excluded pairs without an event, and so does a step that is not recorded. A run that is rewound and
+ * continued has the same events. */
+static void test_excluded_pairs(void **state) {
+  (void)state;
+  for (int thread = 0; thread < 2; thread++) {
+    const AbdBodyId ground = {1}, first = {2}, second = {3};
+    Trial t;
+    open_trial(&t, thread);
+    step(&t, 11); /* the second box comes with the last of these */
+    assert_int_equal(abd_world_exclude_pair(t.world, ground, first), ABD_OK);
+    step(&t, 1);
+    assert_int_equal(excluded(&t), 1 << 2);
+    size_t size = abd_world_snapshot_size(t.world);
+    void *bytes = malloc(size);
+    assert_int_equal(abd_world_save(t.world, bytes, size), ABD_OK);
+    assert_int_equal(abd_world_include_pair(t.world, ground, first), ABD_OK);
+    assert_int_equal(abd_world_exclude_pair(t.world, ground, second), ABD_OK);
+    assert_int_equal(abd_world_step(t.world, NULL), ABD_OK);
+    step(&t, 1);
+    assert_int_equal(excluded(&t), 1 << 3);
+    assert_int_equal(excluding_events(&t), 3);
+    GOOD(&t, run_rewind(t.run, 12));
+    assert_int_equal(abd_world_restore(t.world, bytes, size), ABD_OK);
+    step(&t, 3);
+    assert_int_equal(excluded(&t), 1 << 2);
+    assert_int_equal(excluding_events(&t), 1);
+    assert_int_equal(abd_world_restore(t.world, bytes, size), ABD_OK);
+    GOOD(&t, run_rewind(t.run, 11)); /* the file loses the step that has the exclusion, the world is after it */
+    step(&t, 1);
+    assert_int_equal(excluded(&t), 1 << 2);
+    assert_int_equal(excluding_events(&t), 1);
+    free(bytes);
+    close_trial(&t);
+  }
+}
+
+/* The world is restored to before an exclusion, and the file goes on without being rewound. */
+static void test_restored_pairs(void **state) {
+  Trial t;
+  (void)state;
+  open_trial(&t, true);
+  size_t size = abd_world_snapshot_size(t.world);
+  void *bytes = malloc(size);
+  assert_int_equal(abd_world_save(t.world, bytes, size), ABD_OK);
+  assert_int_equal(abd_world_exclude_pair(t.world, (AbdBodyId){1}, (AbdBodyId){2}), ABD_OK);
+  assert_int_equal(abd_world_restore(t.world, bytes, size), ABD_OK);
+  step(&t, 1);
+  assert_int_equal(excluded(&t), 0);
+  assert_int_equal(abd_world_exclude_pair(t.world, (AbdBodyId){1}, (AbdBodyId){2}), ABD_OK);
+  free(bytes);
+  size = abd_world_snapshot_size(t.world), bytes = malloc(size);
+  assert_int_equal(abd_world_save(t.world, bytes, size), ABD_OK);
+  assert_int_equal(abd_world_restore(t.world, bytes, size), ABD_OK);
+  step(&t, 1);
+  assert_int_equal(excluded(&t), 1 << 2);
+  assert_int_equal(excluding_events(&t), 1);
+  free(bytes);
+  close_trial(&t);
+}
+
 /* A step that is not recorded has the events of the changes before it. */
 static void test_changes_before_an_attempt(void **state) {
   Trial t;
@@ -396,10 +482,16 @@ static void test_the_format_before(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lives_and_frames),          cmocka_unit_test(test_rewinding),
-      cmocka_unit_test(test_a_body_that_no_step_saw),   cmocka_unit_test(test_a_joint_that_breaks),
-      cmocka_unit_test(test_the_format_before),         cmocka_unit_test(test_changes_before_the_first_step),
-      cmocka_unit_test(test_changes_before_an_attempt), cmocka_unit_test(test_changes_before_the_file),
+      cmocka_unit_test(test_lives_and_frames),
+      cmocka_unit_test(test_rewinding),
+      cmocka_unit_test(test_a_body_that_no_step_saw),
+      cmocka_unit_test(test_a_joint_that_breaks),
+      cmocka_unit_test(test_the_format_before),
+      cmocka_unit_test(test_changes_before_the_first_step),
+      cmocka_unit_test(test_changes_before_an_attempt),
+      cmocka_unit_test(test_changes_before_the_file),
+      cmocka_unit_test(test_excluded_pairs),
+      cmocka_unit_test(test_restored_pairs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,6 +315,8 @@ ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBody
  * equal groups are not listed: they are quadratic in the bodies, and AbdBodyView has the group. Writes at most capacity
  * pairs and returns how many there are. */
 ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
+/* A number that every change and every restore increases. While it stays, bodies, joints and excluded pairs stay. */
+ABD_API uint64_t abd_world_changes(const AbdWorld *world);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
 ABD_API AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]);

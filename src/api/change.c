@@ -17,6 +17,7 @@ void kept_destroy(Kept *k) {
 /* ---- Branches ---- */
 
 Model *world_edit(AbdWorld *world, AbdError *error) {
+  world->changes++;
   if (world->changing) return &world->branch;
   if (!world->started) return &world->model;
   if (world->model.arena) return fault(error, ABD_ERROR_STATE, "ranks share this world: it is not changed"), NULL;
@@ -162,6 +163,8 @@ AbdStatus world_edited(AbdWorld *world, AbdStatus status, AbdError *error) {
   return commit(world, NULL, 0, error);
 }
 
+uint64_t abd_world_changes(const AbdWorld *world) { return world->changes; }
+
 AbdStatus abd_world_begin_change(AbdWorld *world) {
   AbdError *error = world_fresh_error(world);
   if (world->changing) return fault(error, ABD_ERROR_STATE, "a change of the world is open already");
@@ -175,6 +178,7 @@ AbdStatus abd_world_end_change(AbdWorld *world) {
   AbdError *error = world_fresh_error(world);
   if (!world->changing) return ABD_OK;
   world->changing = false;
+  world->changes++;
   if (world->started) return world_edited(world, ABD_OK, error);
   model_merge(&world->model, &world->branch); /* the start checks all bodies */
   return ABD_OK;

@@ -343,6 +343,7 @@ AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size) {
     if (fresh) undo_build(world);
     return status;
   }
+  world->changes++;
   world->contacts_known = world->reactions_known = false;
   kept_destroy(&world->kept);
   world->pending.count = world->event.count = world->broken.count = 0;

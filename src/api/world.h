@@ -57,6 +57,7 @@ struct AbdWorld {
   AbdWorldDef given; /* as it was before the start: automatic values are not filled in */
   Model branch;      /* while changing */
   bool changing;     /* between abd_world_begin_change and its end */
+  uint64_t changes;  /* number of edits and restores, also of failed edits */
   Affine *reaction;  /* by joint; computed when first read after a step */
   bool reactions_known;
   bool contacts_known; /* the backend's contacts belong to the state; false after a restore or a failed step */

@@ -53,14 +53,15 @@ bool run_write_events(Run *run, const AbdEvent *event, size_t count) {
 }
 
 bool run_has_world(const Run *run, const AbdWorld *world) {
-  return run->bodies == world_bodies(world) && run->joints == world_joints(world);
+  return run->changes == abd_world_changes(world) && run->bodies == world_bodies(world) &&
+         run->joints == world_joints(world);
 }
 
 void run_keep_world(Run *run, const AbdWorld *world) {
-  run->bodies = world_bodies(world), run->joints = world_joints(world);
+  run->bodies = world_bodies(world), run->joints = world_joints(world), run->changes = abd_world_changes(world);
 }
 
-void run_forget_world(Run *run) { run->bodies = run->joints = UINT64_MAX; }
+void run_forget_world(Run *run) { run->bodies = run->joints = run->changes = UINT64_MAX; }
 
 typedef bool IsThere(const AbdWorld *world, uint32_t id);
 
@@ -134,40 +135,6 @@ bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, con
          write_colors(run, step, after, body) && run_write_joint_defs(run, world, now, joint) &&
          write_deaths(run, "body", world, body_is_there, now) &&
          write_deaths(run, "joint_def", world, joint_is_there, now);
-}
-
-/* ---- Reading ---- */
-
-static bool add_exclusion(RunExclusion **list, size_t *count, RunExclusion one) {
-  RunExclusion *grown = *count & (*count - 1) ? *list : realloc(*list, 2 * (*count + 1) * sizeof *grown);
-  if (!grown) return false;
-  *list = grown;
-  grown[(*count)++] = one;
-  return true;
-}
-
-bool run_read_exclusions(Run *run, RunExclusion **list, size_t *count) {
-  char sql[192];
-  const char *excluded = abd_event_kind_name(ABD_EVENT_PAIR_EXCLUDED);
-  *list = NULL, *count = 0;
-  if (!run_has_table(run, "event")) return true;
-  snprintf(sql, sizeof sql,
-           "SELECT step, body_a, body_b, kind = '%s' FROM event WHERE kind IN ('%s', '%s') ORDER BY step, rowid",
-           excluded, excluded, abd_event_kind_name(ABD_EVENT_PAIR_INCLUDED));
-  sqlite3_stmt *s = run_prepare(run, sql);
-  bool good = s != NULL;
-  int code = SQLITE_DONE;
-  while (good && (code = sqlite3_step(s)) == SQLITE_ROW) {
-    RunExclusion one = {sqlite3_column_int64(s, 0), (uint32_t)sqlite3_column_int64(s, 1),
-                        (uint32_t)sqlite3_column_int64(s, 2), sqlite3_column_int(s, 3)};
-    good = add_exclusion(list, count, one) || run_fail(run, RUN_DISK, "%s: out of memory", run->path);
-  }
-  if (good && code != SQLITE_DONE) good = run_fail_sqlite(run, "read the events");
-  sqlite3_finalize(s);
-  if (good) return true;
-  free(*list);
-  *list = NULL, *count = 0;
-  return false;
 }
 
 /* ---- Deleting ---- */

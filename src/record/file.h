@@ -38,8 +38,8 @@ struct Run {
   Shards *shards; /* of a run that has some; else NULL */
   int64_t lost_frames;
   int64_t rewind; /* the next step that is written deletes all after this one; -1 = none */
-  /* world_bodies and world_joints that the file has now; UINT64_MAX = not known */
-  uint64_t bodies, joints;
+  /* world_bodies, world_joints and abd_world_changes of the world that the file has now; UINT64_MAX = not known */
+  uint64_t bodies, joints, changes;
   int reads; /* of run_begin_read without its run_end_read */
   bool read_began;
 };
@@ -83,6 +83,9 @@ bool run_write_joint_defs(Run *run, const AbdWorld *world, int64_t born, uint32_
 /* change.c: the rows of what came or went since the step before. The world is compared with the file, because a restore
  * or a step that was not recorded leaves changes without an event. */
 bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, const AbdEvent *event, size_t count);
+/* exclusion.c: events of pairs that the file excludes and the world does not, and of the reverse. After the step's own
+ * events, in a transaction. */
+bool run_write_exclusions(Run *run, const AbdWorld *world, int64_t step);
 bool run_rewind_world(Run *run, int64_t step);             /* in a transaction */
 bool run_has_world(const Run *run, const AbdWorld *world); /* the bodies and joints of the file, at the last step */
 void run_keep_world(Run *run, const AbdWorld *world);      /* the file has them now */

@@ -81,6 +81,7 @@ static bool write_list(Run *run, const StepRecord *list, const Change *change) {
   bool good = run_begin_now(run) && run_rewind_due(run);
   if (good && change) good = run_write_changes(run, change->world, change->step, list->event, list->event_count);
   for (const StepRecord *r = list; good && r; r = r->next) good = write_record(run, r, r == newest);
+  if (good && change) good = run_write_exclusions(run, change->world, list->report.step);
   if (good && run_commit(run)) {
     run->rewind = -1;
     if (change) run_keep_world(run, change->world);
@@ -271,7 +272,7 @@ static bool give_up(Run *run, StepRecord *r, size_t capacity, int64_t step) {
                   (long long)step);
 }
 
-/* Did bodies or joints come or go? */
+/* Did bodies or joints come or go, or excluded pairs change? */
 static bool has_changes(const Run *run, const StepRecord *r, const AbdWorld *world) {
   if (!run->is_shard && !run_has_world(run, world)) return true;
   for (size_t k = 0; k < r->event_count; k++) {

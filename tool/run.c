@@ -152,7 +152,7 @@ static int check_options(const RunOptions *o, const TextList *operand) {
     return args_usage_error(&command, "expected a scene (.json), a robot (.urdf .xml) or meshes (.obj .stl .ply .off)");
   if (a_run && o->output) return args_usage_error(&command, "a run is resumed in its own file; leave out -o");
   if (a_run && !o->resume)
-    return args_usage_error(&command, "%s is a run file; continue it with --resume", operand->text[0]);
+    return args_usage_error(&command, "%s has the name of a run file; --resume continues one", operand->text[0]);
   if (o->steps >= 0 && o->time > 0) return args_usage_error(&command, "--steps and --time exclude each other");
   if (o->resume && o->force) return args_usage_error(&command, "--resume and --force exclude each other");
   if (o->resume && (a_run || operand->count == 0) && (o->set.count || o->dt > 0))

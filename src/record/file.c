@@ -315,6 +315,33 @@ static bool can_read(Run *run) {
   return S_ISREG(info.st_mode) || run_fail(run, RUN_BAD_FILE, "%s: not a regular file", run->path);
 }
 
+static bool has_log(const Run *run) {
+  char *name = NULL;
+  if (asprintf(&name, "%s-wal", run->path) < 0) return true;
+  bool there = access(name, F_OK) == 0;
+  free(name);
+  return there;
+}
+
+/* SQLite reads a last page that is cut off as if its end were zeros. The header has the pages' size and number, see
+ * https://www.sqlite.org/fileformat.html; while there is a log, the file may be shorter. SQLite's own descriptor is
+ * used: closing another one would drop its locks. */
+static bool check_length(Run *run) {
+  unsigned char h[100];
+  sqlite3_file *file = NULL;
+  sqlite3_int64 size = 0;
+  bool log = has_log(run);
+  if (log || sqlite3_file_control(run->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file->pMethods ||
+      file->pMethods->xFileSize(file, &size) != SQLITE_OK || size < (sqlite3_int64)sizeof h ||
+      file->pMethods->xRead(file, h, sizeof h, 0) != SQLITE_OK || memcmp(h, "SQLite format 3", 16) != 0)
+    return true; /* check_format finds what it is */
+  int64_t page = h[16] << 8 | h[17], count = (int64_t)h[28] << 24 | h[29] << 16 | h[30] << 8 | h[31];
+  int64_t whole = count * (page == 1 ? 65536 : page);
+  return size >= whole || memcmp(h + 24, h + 92, 4) != 0 || has_log(run) ||
+         run_fail(run, RUN_BAD_FILE, "%s: the file is cut off: it has %lld of %lld bytes", run->path, (long long)size,
+                  (long long)whole);
+}
+
 Run *run_open_file(const char *path, RunMode mode, int application, RunError *error) {
   Run *run = run_new(path, mode);
   if (!run) return give_up(run, error);
@@ -322,7 +349,7 @@ Run *run_open_file(const char *path, RunMode mode, int application, RunError *er
   if (mode == RUN_APPEND && !lock_file(run, path, false)) return give_up(run, error);
   if (!connect(run, path, mode == RUN_APPEND ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
     return give_up(run, error);
-  if (!check_format(run, application)) return give_up(run, error);
+  if (!check_length(run) || !check_format(run, application)) return give_up(run, error);
   return mode == RUN_READ || use_log(run) ? run : give_up(run, error);
 }
 

@@ -192,10 +192,11 @@ Xml *xml_parse(const char *bytes, size_t length, const char *name, RobotError *e
 
 static char *read_bytes(const char *path, size_t *length, RobotError *error) {
   struct stat about;
-  FILE *in = fopen(path, "rb");
+  FILE *in = NULL;
   char *bytes = NULL;
-  if (!in || fstat(fileno(in), &about) != 0) robot_fail(error, "%.500s: %s", path, strerror(errno));
-  else if (!S_ISREG(about.st_mode)) robot_fail(error, "%.500s: not a regular file", path);
+  if (stat(path, &about) != 0) robot_fail(error, "%.500s: %s", path, strerror(errno));
+  else if (!S_ISREG(about.st_mode)) robot_fail(error, "%.500s: not a regular file", path); /* a pipe would wait */
+  else if (!(in = fopen(path, "rb"))) robot_fail(error, "%.500s: %s", path, strerror(errno));
   else if ((size_t)about.st_size > largest_file) robot_fail(error, "%.500s: the file is larger than 256 MB", path);
   else if (!(bytes = malloc((size_t)about.st_size + 1))) robot_fail(error, "%s", out_of_memory);
   else *length = fread(bytes, 1, (size_t)about.st_size, in);

@@ -38,7 +38,9 @@ expect 2 "No such file" "$abd" info missing.abd
 mkfifo pipe
 expect 2 "pipe: not a regular file" timeout 20 "$abd" info pipe
 expect 2 "pipe: not a regular file; a run cannot be written there" "$abd" run scene.json -o pipe
-rm pipe
+mv pipe pipe.urdf
+expect 2 "pipe.urdf: not a regular file" timeout 20 "$abd" check pipe.urdf
+rm pipe.urdf
 expect 2 "scene.json: not a run file of abd" "$abd" info scene.json
 expect 2 "scene.json: not a run file of abd" "$abd" export scene.json -o x.obj
 expect 2 "No such file" "$abd" verify missing.abd

@@ -345,6 +345,39 @@ static void test_heavy(void **state) {
   check_heavy(1, 1e4);
 }
 
+/* A wide box hits a row of a heavy box, a light one and a second heavy one, and two small boxes beside the row. It bounces
+ * off the row before it meets the small ones. Then the row jams, and the wide box keeps the velocity of the solve, in
+ * which it pushed the small ones. */
+static void check_beside_jam(double e) {
+  AbdWorldDef def = bouncing(0.01, e);
+  def.gravity[2] = 0;
+  Lab lab = lab_open(def);
+  AbdMeshId cube = lab_box(&lab, 0.2, 0.2, 0.2), wide = lab_box(&lab, 0.2, 0.8, 0.2);
+  const double mass[] = {20, 0.02, 20, 10, 1, 1}, x[] = {-0.401, -0.2005, 0, 0.2005, 0, 0},
+               y[] = {0, 0, 0, 0, 0.3, -0.3};
+  for (int k = 0; k < 6; k++) {
+    AbdBodyDef box = lab_at(k == 3 ? wide : cube, vec3(x[k], y[k], 0));
+    box.mass = mass[k];
+    box.velocity[0] = k == 3 ? -3 : 0;
+    lab_body_def(&lab, &box);
+  }
+  double worst = 0;
+  for (int i = 0; i < 5; i++) {
+    lab_step(&lab);
+    worst = fmax(worst, fabs(lab.report.momentum[0] / -30 - 1));
+  }
+  char what[64];
+  snprintf(what, sizeof what, "beside a jam, e %g: momentum off", e);
+  lab_expect_below(what, worst, 1e-6);
+  lab_close(&lab);
+}
+
+static void test_beside_jam(void **state) {
+  (void)state;
+  const double e[] = {0.5, 0.7, 0.8};
+  for (int k = 0; k < 3; k++) check_beside_jam(e[k]);
+}
+
 /* The light box carries a soft bar. Returns its spin at the end of the step in which the heavy one hits it. */
 static Vec3 jammed_spin(double e) {
   Lab lab = lab_open(bouncing(0.01, e));
@@ -662,7 +695,7 @@ int main(void) {
       cmocka_unit_test(test_held_block),   cmocka_unit_test(test_heavy),       cmocka_unit_test(test_loads),
       cmocka_unit_test(test_pressed),      cmocka_unit_test(test_bat),         cmocka_unit_test(test_flying_load),
       cmocka_unit_test(test_heavy_end),    cmocka_unit_test(test_jammed_soft), cmocka_unit_test(test_scripted_load),
-      cmocka_unit_test(test_sliding_fall),
+      cmocka_unit_test(test_sliding_fall), cmocka_unit_test(test_beside_jam),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/disjoint.h"
+#include "contact/describe.h"
 #include "kernel/constant.h"
 #include "step/impact.h"
 
@@ -513,15 +514,37 @@ static bool still_meets(const Bounce *b, const Meeting *m) {
   return m->blow && impact_aim(&b->impact[m->first], m->count, b->twist, b->threshold) > b->threshold;
 }
 
+/* Did the solve change the velocity of a body of the pair by more than the threshold through their contacts? */
+static bool solve_passes(const Bounce *b, const Pair *p) {
+  const Work *w = b->work;
+  Vec3 force = vec3(0, 0, 0);
+  for (int c = 0; c < p->acting; c++) {
+    AbdContact solve = contact_describe(p, c, b->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
+    force = add_scaled(add(force, vec3_from(solve.friction_force)), solve.normal_force, vec3_from(solve.normal));
+  }
+  return w->h * norm(force) > b->threshold * least(w->model->body[p->a].mass, w->model->body[p->b].mass);
+}
+
+/* Mechanisms are connected by blows, also by those of the solve: if only one of two kept the velocities of the solve,
+ * the momentum that passed between them would be lost. */
+static void connect_blown(Bounce *b) {
+  for (int k = 0; k < b->meeting_count; k++) {
+    const Meeting *m = &b->meeting[k];
+    if ((m->blow || m->failed) && m->side[0] >= 0) disjoint_join(b->root, m->side[0], m->side[1]);
+  }
+  for (int k = 0; k < b->pairs->count; k++) {
+    const Pair *p = pairs_at(b->pairs, k);
+    int x = side_of(b, p->a), y = side_of(b, p->b);
+    if (takes_part(p) && x >= 0 && y >= 0 && solve_passes(b, p)) disjoint_join(b->root, x, y);
+  }
+}
+
 /* Light bodies between heavy ones take blows to and fro, without end if restitution is below 1; others have no impulses
  * (impact_resolve). Then all bodies that blows connect to them keep what the solve gave: together they do not bounce. */
 static void settle_jammed(Bounce *b) {
   int bodies = b->work->model->body_count;
   for (int i = 0; i < bodies; i++) b->root[i] = i;
-  for (int k = 0; k < b->meeting_count; k++) {
-    const Meeting *m = &b->meeting[k];
-    if ((m->blow || m->failed) && m->side[0] >= 0) disjoint_join(b->root, m->side[0], m->side[1]);
-  }
+  connect_blown(b);
   for (int k = 0; k < b->meeting_count; k++) {
     const Meeting *m = &b->meeting[k];
     if (m->failed || still_meets(b, m)) b->jammed[disjoint_root(b->root, m->side[1])] = true;

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "abd/query.h"
+#include "base/base.h"
 #include "mechanism.h"
 
 typedef struct Shot {
@@ -86,7 +87,44 @@ static void test_breaks(void **state) {
       }
 }
 
+/* The force of the weld in a step. fail: the allocation that fails in it, with all later ones; 0 = none. The step is then
+ * repeated. */
+static Vec3 weld_force(int step, long fail, bool *failed) {
+  Shot s = shoot(50, 0.003, true, INFINITY);
+  for (int i = 0; i < step; i++) lab_step(&s.lab);
+  mem_fail_after(fail);
+  AbdStatus status = abd_world_step(s.lab.world, &s.lab.report);
+  mem_fail_after(0);
+  *failed = status != ABD_OK;
+  if (*failed) {
+    assert_int_equal(status, ABD_ERROR_MEMORY);
+    assert_int_equal(abd_world_contacts(s.lab.world, NULL, 0), 0);
+    lab_step(&s.lab);
+  }
+  Vec3 force = vec3_from(lab_read(&s.lab, (AbdJointId){1}).force);
+  lab_close(&s.lab);
+  return force;
+}
+
+/* A step that has no memory for the forces of a sub-step fails; none is left out of the means. */
+static void test_memory(void **state) {
+  (void)state;
+  for (int step = 0; step < 4; step++) {
+    bool failed = true;
+    Vec3 whole = weld_force(step, 0, &failed);
+    long n = 1;
+    for (failed = true; failed || n < 30; n++) {
+      Vec3 force = weld_force(step, n, &failed);
+      if (!(norm(sub(force, whole)) == 0))
+        fail_msg("step %d without allocation %ld: the weld has %g N instead of %g N", step + 1, n, norm(force),
+                 norm(whole));
+    }
+    printf("  step %d: %g N, %ld allocations\n", step + 1, norm(whole), n - 2);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forces), cmocka_unit_test(test_breaks)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forces), cmocka_unit_test(test_breaks),
+                                     cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

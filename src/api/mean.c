@@ -69,7 +69,7 @@ static void add_forces(AbdJointReading *to, const AbdJointReading *from, double 
   to->passive += part * from->passive;
 }
 
-/* The forces of the sub-step that ended. */
+/* The forces of the sub-step that ended. False if memory is out, in the solve for them too. */
 static bool add_joints(AbdWorld *world, double part) {
   Mean *m = &world->mean;
   int count = world->model.joint_count;
@@ -83,8 +83,9 @@ static bool add_joints(AbdWorld *world, double part) {
     abd_joint_reading(world, (AbdJointId){world->model.joint[j].id}, &now);
     add_forces(&m->joint[j], &now, part);
   }
+  bool known = world->reactions_known;
   world->contacts_known = world->reactions_known = false;
-  return true;
+  return known;
 }
 
 static bool take(void *context, double part) {

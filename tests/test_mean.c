@@ -49,7 +49,12 @@ static void check_shot(double speed, double off, bool welded) {
   int substeps = 0;
   for (int i = 0; i < 8; i++) {
     lab_step(&s.lab);
-    contact -= s.lab.def.dt * push_on(&s, s.ball).x;
+    double push = push_on(&s, s.ball).x;
+    contact -= s.lab.def.dt * push;
+    if (push != 0) { /* of some sub-step, and so are these */
+      assert_true(s.lab.report.contacts > 0 && s.lab.report.min_distance < s.lab.def.contact.range);
+      assert_int_equal(s.lab.report.nearest[0].id + s.lab.report.nearest[1].id, s.block.id + s.ball.id);
+    }
     if (welded) weld += s.lab.def.dt * lab_read(&s.lab, (AbdJointId){1}).force[0];
     substeps = s.lab.report.substeps > substeps ? s.lab.report.substeps : substeps;
   }

@@ -631,11 +631,13 @@ typedef struct AbdStepReport {
   int islands;
   int linear_iterations;              /* of conjugate gradients in all Newton iterations; 0 if Cholesky solved all */
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest Cholesky factor of the step */
-  int64_t body_pairs, box_tests, candidates, distances, contacts, ccd_calls;
-  double
-      min_distance; /* [m] smallest distance of two surfaces in contact, thickness not subtracted; infinity if none */
+  int64_t body_pairs, box_tests, candidates, distances;
+  int64_t contacts; /* of the sub-step with the most */
+  int64_t ccd_calls;
+  double min_distance; /* [m] smallest distance of two surfaces in contact at the end of a sub-step, thickness not
+                          subtracted; infinity if none */
   AbdBodyId nearest[2];
-  double max_strain; /* largest |A^T A - I| of any dynamic body */
+  double max_strain; /* largest |A^T A - I| of any dynamic body, at the end of a sub-step */
   AbdBodyId most_strained;
   double max_soft_strain; /* largest |F^T F - I| of any tet or triangle of a soft body */
   AbdBodyId most_strained_soft;

@@ -189,6 +189,10 @@ static void carry(AbdStepReport *r, const AbdStepReport *before) {
     r->step_length = before->step_length;
     memcpy(r->limit, before->limit, sizeof r->limit);
   }
+  if (before->substeps > 0) {
+    merge_extremes(before, r);
+    if (before->contacts > r->contacts) r->contacts = before->contacts;
+  }
   if (before->friction_iterations > r->friction_iterations) r->friction_iterations = before->friction_iterations;
   r->friction_error = most(r->friction_error, before->friction_error);
   if (severity(before->outcome) > severity(r->outcome)) {

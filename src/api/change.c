@@ -9,7 +9,7 @@
 #include "model/handling.h"
 
 void kept_destroy(Kept *k) {
-  void *array[] = {k->contact, k->reading, k->joint};
+  void *array[] = {k->contact, k->torque, k->reading, k->joint};
   for (int i = 0; i < ARRAY_COUNT(array); i++) mem_free(array[i]);
   *k = (Kept){0};
 }
@@ -56,10 +56,14 @@ static bool keep_last(AbdWorld *world) {
   if (!world->contacts_known) return true; /* kept already, or there are none */
   k.contact_count = abd_world_contacts(world, NULL, 0);
   k.contact = mem_alloc(k.contact_count, sizeof *k.contact);
+  k.torque = mem_alloc(k.contact_count, sizeof *k.torque);
   k.reading = mem_alloc((size_t)k.joint_count, sizeof *k.reading);
   k.joint = mem_alloc((size_t)k.joint_count, sizeof *k.joint);
-  bool ok = k.contact && k.reading && k.joint;
+  bool ok = k.contact && k.torque && k.reading && k.joint;
   if (ok) abd_world_contacts(world, k.contact, k.contact_count);
+  for (size_t i = 0; ok && i < k.contact_count; i++)
+    k.torque[i] =
+        world->mean.split ? world->mean.torque[i] : world_contact_torque(world, &k.contact[i], world->state.q);
   for (int j = 0; ok && j < k.joint_count; j++) {
     k.joint[j] = m->joint[j].id;
     abd_joint_reading(world, world_joint_id(world, j), &k.reading[j]);

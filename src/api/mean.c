@@ -7,6 +7,8 @@
 void mean_destroy(Mean *m) {
   mem_free(m->contact);
   mem_free(m->next);
+  mem_free(m->torque);
+  mem_free(m->next_torque);
   mem_free(m->joint);
   *m = (Mean){0};
 }
@@ -38,25 +40,44 @@ static AbdContact join(const AbdContact *before, AbdContact after) {
   return after;
 }
 
-/* Merges the contacts of the sub-step that ended, which took part of the step, with those before. */
-static bool add_contacts(AbdWorld *world, double part) {
+static ContactTorque join_torques(ContactTorque x, ContactTorque y) {
+  return (ContactTorque){add(x.on_a, y.on_a), add(x.on_b, y.on_b)};
+}
+
+static bool reserve(Mean *m, int before, int own) {
+  return mem_reserve((void **)&m->next, &m->next_capacity, before + 2 * own, sizeof *m->next) &&
+         mem_reserve((void **)&m->next_torque, &m->next_torque_capacity, before + own, sizeof *m->next_torque);
+}
+
+/* The merged contacts become those of the step so far. */
+static void swap_lists(Mean *m, int count) {
+  Mean old = *m;
+  m->contact = old.next, m->next = old.contact;
+  m->contact_capacity = old.next_capacity, m->next_capacity = old.contact_capacity;
+  m->torque = old.next_torque, m->next_torque = old.torque;
+  m->torque_capacity = old.next_torque_capacity, m->next_torque_capacity = old.torque_capacity;
+  m->contact_count = count;
+}
+
+/* Merges the contacts of the sub-step that ended at poses q, which took part of the step, with those before. */
+static bool add_contacts(AbdWorld *world, Nodes q, double part) {
   Mean *m = &world->mean;
   int before = m->contact_count, own = (int)world_present_contacts(world, NULL, 0), count = 0;
-  if (!mem_reserve((void **)&m->next, &m->next_capacity, before + 2 * own, sizeof *m->next)) return false;
+  if (own == 0) return true;
+  if (!reserve(m, before, own)) return false;
   AbdContact *added = m->next + before + own; /* behind the place of the merged ones */
   world_present_contacts(world, added, (size_t)own);
   for (int k = 0; k < own; k++) scale_contact(&added[k], part);
   if (own > 1) qsort(added, (size_t)own, sizeof *added, compare_contacts);
   for (int i = 0, j = 0; i < before || j < own;) {
     int by = i == before ? 1 : j == own ? -1 : compare_contacts(&m->contact[i], &added[j]);
+    ContactTorque torque = by < 0 ? m->torque[i] : world_contact_torque(world, &added[j], q);
+    m->next_torque[count] = by == 0 ? join_torques(m->torque[i], torque) : torque;
     if (by < 0) m->next[count++] = m->contact[i++];
     else if (by > 0) m->next[count++] = added[j++];
     else m->next[count++] = join(&m->contact[i++], added[j++]);
   }
-  AbdContact *contact = m->contact;
-  int capacity = m->contact_capacity;
-  m->contact = m->next, m->contact_capacity = m->next_capacity, m->contact_count = count;
-  m->next = contact, m->next_capacity = capacity;
+  swap_lists(m, count);
   return true;
 }
 
@@ -90,7 +111,7 @@ static bool add_joints(AbdWorld *world, double part) {
 
 static bool take(void *context, double part) {
   AbdWorld *world = context;
-  bool good = add_joints(world, part) && (world->no_contacts || add_contacts(world, part));
+  bool good = add_joints(world, part) && (world->no_contacts || add_contacts(world, world->state.q, part));
   world->mean.split = true;
   return good;
 }
@@ -103,7 +124,7 @@ void mean_begin(AbdWorld *world) {
 }
 
 bool mean_finish(AbdWorld *world) {
-  return !world->mean.split || world->no_contacts || add_contacts(world, world->substeps.last);
+  return !world->mean.split || world->no_contacts || add_contacts(world, world->next.q, world->substeps.last);
 }
 
 void mean_add_joint(const AbdWorld *world, int joint, AbdJointReading *r) {

@@ -242,19 +242,34 @@ AbdStatus world_sense(AbdWorld *world, AbdError *error) {
 
 /* ---- loads of contacts ---- */
 
-static Vec3 center_of(const AbdWorld *world, const Body *b) {
-  if (!b->soft) return world->state.q.body[world_index(world, b)].n[0];
+static Vec3 center_of(const AbdWorld *world, const Body *b, Nodes q) {
+  if (!b->soft) return q.body[world_index(world, b)].n[0];
   const Soft *s = &world->model.soft[b->soft - 1];
   Vec3 sum = vec3(0, 0, 0);
-  for (int v = 0; v < s->vertex_count; v++) sum = add_scaled(sum, s->mass[v], world->state.q.vertex[s->vertex + v]);
+  for (int v = 0; v < s->vertex_count; v++) sum = add_scaled(sum, s->mass[v], q.vertex[s->vertex + v]);
   return scale(1 / s->total_mass, sum);
 }
 
-static void add_contact(const AbdContact *c, double sign, Vec3 center, AbdContactLoad *load) {
+/* On a; on b the opposite force and torque act. */
+static Vec3 torque_about(const AbdContact *c, Vec3 center) {
+  Vec3 force = add_scaled(vec3_from(c->friction_force), c->normal_force, vec3_from(c->normal));
+  return add(cross(sub(vec3_from(c->point), center), force), vec3_from(c->torque));
+}
+
+ContactTorque world_contact_torque(const AbdWorld *world, const AbdContact *c, Nodes q) {
+  Vec3 a = center_of(world, world_body(world, c->body_a), q), b = center_of(world, world_body(world, c->body_b), q);
+  return (ContactTorque){torque_about(c, a), neg(torque_about(c, b))};
+}
+
+/* Of the contacts of abd_world_contacts, if other poses count for them than those of the state; else NULL. */
+static const ContactTorque *stored_torques(const AbdWorld *world) {
+  if (!world->contacts_known) return world->kept.torque;
+  return world->mean.split ? world->mean.torque : NULL;
+}
+
+static void add_contact(const AbdContact *c, double sign, Vec3 torque, AbdContactLoad *load) {
   Vec3 normal = scale(sign * c->normal_force, vec3_from(c->normal)),
        friction = scale(sign, vec3_from(c->friction_force));
-  Vec3 arm = sub(vec3_from(c->point), center), torque = cross(arm, add(normal, friction));
-  torque = add_scaled(torque, sign, vec3_from(c->torque));
   vec3_to(load->normal, add(vec3_from(load->normal), normal));
   vec3_to(load->friction, add(vec3_from(load->friction), friction));
   vec3_to(load->torque, add(vec3_from(load->torque), torque));
@@ -271,12 +286,15 @@ static AbdStatus sum_contacts(const AbdWorld *world, AbdBodyId body, AbdBodyId o
   AbdContact *contact = mem_alloc(count, sizeof *contact);
   if (!contact) return fault(world_fresh_error((AbdWorld *)world), ABD_ERROR_MEMORY, "out of memory for contacts");
   abd_world_contacts(world, contact, count);
-  Vec3 center = center_of(world, b);
+  const ContactTorque *stored = stored_torques(world);
+  Vec3 center = center_of(world, b, world->state.q);
   for (size_t k = 0; k < count; k++) {
     const AbdContact *c = &contact[k];
     bool as_a = c->body_a.id == body.id, as_b = c->body_b.id == body.id;
     if (as_a == as_b || (other.id && other.id != (as_a ? c->body_b.id : c->body_a.id))) continue;
-    add_contact(c, as_a ? 1 : -1, center, load);
+    double sign = as_a ? 1 : -1;
+    Vec3 torque = stored ? (as_a ? stored[k].on_a : stored[k].on_b) : scale(sign, torque_about(c, center));
+    add_contact(c, sign, torque, load);
   }
   mem_free(contact);
   return ABD_OK;

@@ -13,9 +13,15 @@ typedef struct EventList {
   int count, capacity;
 } EventList;
 
+/* What the forces of a contact do to its bodies about their centres of mass at that time [N m]. */
+typedef struct ContactTorque {
+  Vec3 on_a, on_b;
+} ContactTorque;
+
 /* What the backend of the last step knew, kept through a change. */
 typedef struct Kept {
   AbdContact *contact;
+  ContactTorque *torque; /* per contact */
   size_t contact_count;
   AbdJointReading *reading; /* per joint of the last step */
   uint32_t *joint;          /* their ids */
@@ -24,10 +30,11 @@ typedef struct Kept {
 
 /* Forces of a step that was taken in sub-steps: the means over these. */
 typedef struct Mean {
-  bool split;          /* there were several */
-  AbdContact *contact; /* sorted; of sub-steps so far their parts of the step */
-  AbdContact *next;    /* scratch */
-  int contact_count, contact_capacity, next_capacity;
+  bool split;                          /* there were several */
+  AbdContact *contact;                 /* sorted; of sub-steps so far their parts of the step */
+  AbdContact *next;                    /* scratch */
+  ContactTorque *torque, *next_torque; /* per contact; scratch */
+  int contact_count, contact_capacity, next_capacity, torque_capacity, next_torque_capacity;
   AbdJointReading *joint; /* per joint: forces of all but the last sub-step, the same */
   int joint_capacity;
 } Mean;
@@ -117,6 +124,8 @@ void mean_add_joint(const AbdWorld *world, int joint, AbdJointReading *reading);
 void mean_destroy(Mean *mean);
 /* query.c: those of the backend. */
 size_t world_present_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity);
+/* search.c: what a contact does at poses q. */
+ContactTorque world_contact_torque(const AbdWorld *world, const AbdContact *contact, Nodes q);
 
 /* breaking.c: lists the joints that broke in the step that ended, with their events; removes them. */
 AbdStatus world_find_broken(AbdWorld *world, AbdError *error);

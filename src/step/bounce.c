@@ -514,10 +514,12 @@ static bool still_meets(const Bounce *b, const Meeting *m) {
   return m->blow && impact_aim(&b->impact[m->first], m->count, b->twist, b->threshold) > b->threshold;
 }
 
-/* Did the solve change the velocity of a body of the pair by more than the threshold through their contacts? */
+/* Did the solve change the velocity of a body of the pair by more than the threshold through their contacts, and did
+ * both lose this? */
 static bool solve_passes(const Bounce *b, const Pair *p) {
   const Work *w = b->work;
   Vec3 force = vec3(0, 0, 0);
+  if (!takes_part(p) || !w->bounced[p->a] || !w->bounced[p->b]) return false;
   for (int c = 0; c < p->acting; c++) {
     AbdContact solve = contact_describe(p, c, b->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
     force = add_scaled(add(force, vec3_from(solve.friction_force)), solve.normal_force, vec3_from(solve.normal));
@@ -534,8 +536,7 @@ static void connect_blown(Bounce *b) {
   }
   for (int k = 0; k < b->pairs->count; k++) {
     const Pair *p = pairs_at(b->pairs, k);
-    int x = side_of(b, p->a), y = side_of(b, p->b);
-    if (takes_part(p) && x >= 0 && y >= 0 && solve_passes(b, p)) disjoint_join(b->root, x, y);
+    if (solve_passes(b, p)) disjoint_join(b->root, side_of(b, p->a), side_of(b, p->b));
   }
 }
 

@@ -230,6 +230,57 @@ static void test_overshoot(void **state) {
   lab_close(&lab);
 }
 
+/* A backend whose Newton steps begin at 0.9 tolerances and shrink by a ratio, and gain 0.9 of what their slope promises:
+ * its matrix is stiffer than the energy. */
+typedef struct Linear {
+  NullBackend base;
+  double residual, ratio, gain;
+} Linear;
+
+static Outcome linear_newton(void *b, Islands *islands, bool *raised) {
+  Linear *s = b;
+  null_newton(b, islands, raised);
+  islands->island[0].residual = s->residual;
+  islands->island[0].residual_body = 0;
+  s->residual *= s->ratio;
+  return stage_done();
+}
+static Outcome linear_trial(void *b, Islands *islands, AbdStage stage) {
+  Island *g = &islands->island[0];
+  (void)stage;
+  g->change = ((Linear *)b)->gain * g->slope;
+  g->touching = true;
+  return stage_done();
+}
+
+/* Such an island ends when all steps that would follow are below the tolerance together. */
+static void test_linear_end(void **state) {
+  (void)state;
+  Lab lab = lab_open(abd_default_world_def());
+  put(&lab, "box", lab_box(&lab, 1, 1, 1), 0, ABD_MOTION_DYNAMIC, 1000);
+  lab_expect_ok(&lab, abd_world_start(lab.world));
+  Stages stages = null_stages;
+  stages.begin = stubborn_begin;
+  stages.newton = linear_newton;
+  stages.aim = stubborn_aim;
+  stages.trial = linear_trial;
+  const struct {
+    double ratio, gain;
+    int iterations; /* 0.9 ratio^k / (1 - ratio) < 1 after k steps, two of them at least; 50: never */
+  } row[] = {{0.5, 0.9, 2}, {0.8, 0.9, 7}, {1.0, 0.9, 50}, {1.1, 0.9, 50}, {1.0, 0.5, 1}};
+  for (int k = 0; k < 5; k++) {
+    AbdWorld *w = lab.world;
+    Linear linear = {.residual = 0.9 * w->model.def.solver.tolerance, .ratio = row[k].ratio, .gain = row[k].gain};
+    AbdStepReport r;
+    memset(&r, 0, sizeof r);
+    state_next_copy(&w->next, &w->state, &w->model);
+    Outcome outcome = step_run(&w->step, (Backend){&stages, &linear}, &w->state, &w->next, 50, true, &r);
+    assert_int_equal(outcome.kind, STAGE_DONE);
+    assert_int_equal(r.iterations, row[k].iterations);
+  }
+  lab_close(&lab);
+}
+
 /* Nothing acts: one iteration of an island that does not fly, and a stage that fails ends the step with its outcome. */
 static Outcome failing_trial(void *b, Islands *islands, AbdStage stage) {
   return (void)b, (void)islands, (void)stage, stage_not_finite(0);
@@ -319,6 +370,7 @@ int main(void) {
       cmocka_unit_test(test_blocked_cube),       cmocka_unit_test(test_stubborn_energy),
       cmocka_unit_test(test_null_backend),       cmocka_unit_test(test_counting_backend),
       cmocka_unit_test(test_heavy_on_light),     cmocka_unit_test(test_overshoot),
+      cmocka_unit_test(test_linear_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,6 +245,8 @@
 #define STALL_PROGRESS 0.5
 /* [iterations] So is a step that takes more after the loads of friction disagreed. test_substep */
 #define STALL_AGAIN 20
+/* [tolerances] An island with a shorter Newton step is near its end and takes STALL_WINDOW more. test_substep */
+#define STALL_NEAR 10.0
 /* [iterations] After a sub-step that takes no more the next one is twice as long. test_substep */
 #define SUBSTEP_EASY 20
 /* [sub-steps] So many at most are awaited after longer ones were given up. Cost alone */

@@ -142,6 +142,7 @@ static void merge_island(Island *to, const Island *from) {
   to->disagreed_at = to->iterations > from->iterations ? to->iterations : from->iterations;
   to->smallest = to->smallest_before = INFINITY;
   to->steady = 0;
+  to->plain = false;
   to->longer = 1;
   if (from->followed < to->followed) to->followed = from->followed;
   to->settled &= from->settled;

@@ -87,6 +87,7 @@ typedef struct Island {
   double scale;           /* the part of Newton's step that the line search tries first */
   double longer;          /* [Newton's step] the length at which the last one was lowest; 1: unknown */
   double moved;           /* the part of the last Newton step that was accepted */
+  bool plain;             /* the step of the last iteration was Newton's own, whole, of all bodies, without damping */
   bool unseen;            /* the energy gained less than it should, within its rounding error */
   bool searching;         /* in the line search */
   bool last;              /* its Newton step is below the tolerance */

@@ -311,9 +311,17 @@ static bool wants_stiffening(Island *g, double range) {
  * metres per second may begin with a step below the tolerance. */
 static bool is_stiff_enough(const Island *g) { return g->change >= LAST_GAIN * g->slope - g->noise; }
 
+/* [m/s] All steps that would follow, if each is shorter than the one before by the factor of the last two: Newton's
+ * steps by a matrix that is stiffer than the energy are a geometric series. INFINITY if that factor is unknown. */
+static double sum_of_rest(const Island *g) {
+  double ratio = g->plain ? g->residual / g->residual_before : 1;
+  return ratio < 1 ? g->residual * ratio / (1 - ratio) : INFINITY;
+}
+
 /* An island ends with a whole last step of all of its bodies. */
-static bool ends(const Island *g) {
-  return is_active(g) && g->last && g->fraction == 1 && g->active_count >= g->body_count && is_stiff_enough(g);
+static bool ends(const Island *g, double tolerance) {
+  bool whole = is_active(g) && g->last && g->fraction == 1 && g->active_count >= g->body_count;
+  return whole && (is_stiff_enough(g) || sum_of_rest(g) < tolerance);
 }
 
 /* Loads that disagree with the normal forces follow them again. */
@@ -349,7 +357,7 @@ static Outcome conclude(Step *s, Backend b) {
     bool again = g->lags > 0 && !g->settled; /* loads of bodies that do not take part would not follow */
     put(&g->whole, last || again || g->jointed || g->soft || g->residual < DOZE_ABOVE * def->solver.tolerance);
     put(&g->stiffen, wants_stiffening(g, def->contact.range));
-    put(&g->renew, ends(g));
+    put(&g->renew, ends(g, def->solver.tolerance));
     put(&g->changed, false);
     put(&g->disagrees, false);
     if (g->renew) g->lags++;
@@ -449,11 +457,17 @@ static void rest(Island *g, bool first) {
   if (!first) note_gap(g);
 }
 
+/* Before an iteration: what it needs of the last one. */
+static void note_last(Island *g) {
+  g->residual_before = g->residual;
+  put(&g->plain, g->steady > 0 && g->moved == 1 && !g->extrapolates);
+}
+
 /* Lists and selects the active islands. Only islands that were listed may have ended since the last iteration. */
 static void list_active(Step *s, bool first) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
-    if (is_active(g)) g->residual_before = g->residual;
+    if (is_active(g)) note_last(g);
     else rest(g, first);
   }
   islands_keep_active(&s->islands);
@@ -474,9 +488,11 @@ static Outcome iterate(Step *s, Backend b, bool first) {
 }
 
 /* An island whose Newton steps get no smaller for a while takes many more, if it ends at all: contacts open and close
- * in turn, or its loads do not settle. The halves of such a step take fewer iterations, and their loads agree. */
-static bool stalls(Island *g) {
-  if (g->disagreed > 0) return g->iterations - g->disagreed_at >= STALL_AGAIN;
+ * in turn, or its loads do not settle. The halves of such a step take fewer iterations, and their loads agree. Near its
+ * end it takes a few more. */
+static bool stalls(Island *g, double tolerance) {
+  int more = g->residual < STALL_NEAR * tolerance ? STALL_WINDOW : 0;
+  if (g->disagreed > 0) return g->iterations - g->disagreed_at >= STALL_AGAIN + more;
   if (g->iterations % STALL_WINDOW) return false;
   bool stalled = g->smallest > STALL_PROGRESS * g->smallest_before;
   g->smallest_before = least(g->smallest, g->smallest_before);
@@ -488,7 +504,7 @@ static bool any_stalls(Step *s) {
   bool found = false;
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
-    if (is_active(g) && g->iterations > 0) found |= stalls(g);
+    if (is_active(g) && g->iterations > 0) found |= stalls(g, s->model->def.solver.tolerance);
   }
   return in_any(s, found);
 }

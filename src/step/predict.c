@@ -217,6 +217,15 @@ double predict_excess(const Work *work, int i, int other, double approach) {
   return excess > 1 && !may_meet(work, i, other) ? 0 : excess;
 }
 
+double predict_driven(const Work *work, int i) {
+  const Model *m = work->model;
+  if (block_is_vertex(m, i) || m->body[i].motion != ABD_MOTION_DYNAMIC) return 0;
+  Vec3 end = work->q.body[i].n[0];
+  double size = breadth(&m->mesh[m->body[i].mesh]);
+  double way = least(norm(sub(end, work->target.body[i].n[0])), norm(sub(end, work->state->q.body[i].n[0])));
+  return size > 0 ? way / (SUBSTEP_WAY * size) : 0;
+}
+
 /* ---- soft vertices ---- */
 
 static Vec3 vertex_flight(const Work *work, int i) {

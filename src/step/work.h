@@ -66,6 +66,9 @@ void predict_finish(const Work *work, int block, State *after);
  * their velocities. The straight path of a body that turns far leads through its middle, and that of one that moves far
  * through what it would push away. 0 for a vertex, and if a motion that is too far cannot lead to the other body. */
 double predict_excess(const Work *work, int body, int other, double approach);
+/* After the solve: how far a dynamic body ends both from where it began and from its target, relative to what a step
+ * allows. */
+double predict_driven(const Work *work, int body);
 /* Whether the block's target is a flight. */
 bool predict_flies(const Work *work, int block);
 /* Acceleration by gravity and given forces. */

@@ -217,11 +217,12 @@ double predict_excess(const Work *work, int i, int other, double approach) {
   return excess > 1 && !may_meet(work, i, other) ? 0 : excess;
 }
 
+/* Barriers push a body that begins deep inside the range out of it. */
 double predict_driven(const Work *work, int i) {
   const Model *m = work->model;
   if (block_is_vertex(m, i) || m->body[i].motion != ABD_MOTION_DYNAMIC) return 0;
   Vec3 end = work->q.body[i].n[0];
-  double size = breadth(&m->mesh[m->body[i].mesh]);
+  double size = most(breadth(&m->mesh[m->body[i].mesh]), m->def.contact.range);
   double way = least(norm(sub(end, work->target.body[i].n[0])), norm(sub(end, work->state->q.body[i].n[0])));
   return size > 0 ? way / (SUBSTEP_WAY * size) : 0;
 }

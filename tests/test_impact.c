@@ -178,9 +178,9 @@ static void test_two_balls(void **state) {
   lab_close(&lab);
 }
 
-/* A light box hits another one that touches a heavy one, or one of two that are welded. The solve moves the heavy one by
- * less than the threshold: the blow must reach it once. In a row the momentum of the first box goes to the heavy one by
- * 2 m v M / (m + M) if nothing is lost. */
+/* A light box hits another one that touches a heavy one, or one of two that are welded. The solve moves the heavy one
+ * by less than the threshold: the blow must reach it once. In a row the momentum of the first box goes to the heavy one
+ * by 2 m v M / (m + M) if nothing is lost. */
 static void check_heavy_end(double e, double mass, bool welded) {
   const double v = 3;
   AbdWorldDef def = bouncing(0.01, e);
@@ -345,9 +345,9 @@ static void test_heavy(void **state) {
   check_heavy(1, 1e4);
 }
 
-/* A wide box hits a row of a heavy box, a light one and a second heavy one, and two small boxes beside the row. It bounces
- * off the row before it meets the small ones. Then the row jams, and the wide box keeps the velocity of the solve, in
- * which it pushed the small ones. */
+/* A wide box hits a row of a heavy box, a light one and a second heavy one, and two small boxes beside the row. It
+ * bounces off the row before it meets the small ones. Then the row jams, and the wide box keeps the velocity of the
+ * solve, in which it pushed the small ones. */
 static void check_beside_jam(double e) {
   AbdWorldDef def = bouncing(0.01, e);
   def.gravity[2] = 0;
@@ -466,8 +466,8 @@ static void check_loads(AbdJointKind kind, double dt, double e) {
   lab_close(&lab);
 }
 
-/* Two boxes on a hinge fall, onto the ground or beside it, while others on a ball joint fly elsewhere. Returns what keeps
- * that joint in the step of the impact. */
+/* Two boxes on a hinge fall, onto the ground or beside it, while others on a ball joint fly elsewhere. Returns what
+ * keeps that joint in the step of the impact. */
 static Vec3 flying_load(bool bounces) {
   Lab lab = lab_open(bouncing(0.01, 0.8));
   lab_ground(&lab, vec3(0, 0, 1));
@@ -561,8 +561,8 @@ static void test_loads(void **state) {
       for (int e = 1; e < 3; e++) check_loads(kind[k], dt[i], 0.5 * e);
 }
 
-/* A kinematic bat that moves at v hits a ball at rest with the impulse (1 + e) m v. Its script does the impulse times v of
- * work, of which the impact loses (1 - e^2) m v^2 / 2. */
+/* A kinematic bat that moves at v hits a ball at rest with the impulse (1 + e) m v. Its script does the impulse times v
+ * of work, of which the impact loses (1 - e^2) m v^2 / 2. */
 static void check_bat(double dt, double e) {
   const double v = 2, m = 1;
   AbdWorldDef world = bouncing(dt, e);

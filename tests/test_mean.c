@@ -1,5 +1,5 @@
-/* Forces of contacts and joints in steps that are taken in sub-steps: means over the step (api/mean.c). A fast ball hits
- * a block; most of the sub-steps have no contact. */
+/* Forces of contacts and joints in steps that are taken in sub-steps: means over the step (api/mean.c). A fast ball
+ * hits a block; most of the sub-steps have no contact. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -98,8 +98,9 @@ static AbdContactLoad load_of(const Shot *s, AbdBodyId body) {
   return load;
 }
 
-/* A fast ball hits the block obliquely and flies on in the same step. Without friction contacts hardly turn it, since its
- * facets are nearly round: torques are those about its centre at the time of the contact. A change keeps the loads. */
+/* A fast ball hits the block obliquely and flies on in the same step. Without friction contacts hardly turn it, since
+ * its facets are nearly round: torques are those about its centre at the time of the contact. A change of the world
+ * keeps the loads. */
 static void check_torques(double speed) {
   const double off = 0.03;
   Shot s = shoot(speed, 0, false, INFINITY);
@@ -132,8 +133,8 @@ static void test_torques(void **state) {
   check_torques(100);
 }
 
-/* The force of the weld in a step. fail: the allocation that fails in it, with all later ones; 0 = none. The step is then
- * repeated. */
+/* The force of the weld in a step. fail: the allocation that fails in it, with all later ones; 0 = none. The step is
+ * then repeated. */
 static Vec3 weld_force(int step, long fail, bool *failed) {
   Shot s = shoot(50, 0.003, true, INFINITY);
   for (int i = 0; i < step; i++) lab_step(&s.lab);

@@ -141,6 +141,17 @@ static Outcome stubborn_trial(void *b, Islands *islands, AbdStage stage) {
   return stage_done();
 }
 
+/* One step of the lab's world by another backend, which must end. */
+static AbdStepReport step_by(Lab *lab, const Stages *stages, void *backend, int limit) {
+  AbdWorld *w = lab->world;
+  AbdStepReport r;
+  memset(&r, 0, sizeof r);
+  state_next_copy(&w->next, &w->state, &w->model);
+  Outcome outcome = step_run(&w->step, (Backend){stages, backend}, &w->state, &w->next, limit, true, &r);
+  assert_int_equal(outcome.kind, STAGE_DONE);
+  return r;
+}
+
 static void test_stubborn_energy(void **state) {
   (void)state;
   Lab lab = lab_open(abd_default_world_def());
@@ -153,12 +164,8 @@ static void test_stubborn_energy(void **state) {
   stages.trial = stubborn_trial;
   for (int raised = 0; raised < 2; raised++) {
     Stubborn stubborn = {.raised = raised};
-    AbdStepReport r;
-    memset(&r, 0, sizeof r);
-    AbdWorld *w = lab.world;
-    state_next_copy(&w->next, &w->state, &w->model);
-    Outcome outcome = step_run(&w->step, (Backend){&stages, &stubborn}, &w->state, &w->next, 1000, true, &r);
-    assert_int_equal(outcome.kind, STAGE_DONE);
+    AbdStepReport r = step_by(&lab, &stages, &stubborn, 1000);
+    const AbdWorld *w = lab.world;
     assert_int_equal(r.outcome, raised ? ABD_STOPPED_BY_FACTORIZATION : ABD_STOPPED_BY_LINE_SEARCH);
     assert_int_equal(r.culprit[0].id, box.id);
     assert_true(r.line_search_steps > 20);
@@ -218,20 +225,15 @@ static void test_overshoot(void **state) {
   stages.trial = steep_trial;
   stages.accept = steep_accept;
   Steep steep = {.x = 1};
-  AbdStepReport r;
-  memset(&r, 0, sizeof r);
-  AbdWorld *w = lab.world;
-  state_next_copy(&w->next, &w->state, &w->model);
-  Outcome outcome = step_run(&w->step, (Backend){&stages, &steep}, &w->state, &w->next, 100, true, &r);
+  AbdStepReport r = step_by(&lab, &stages, &steep, 100);
   printf("  x = %g after %d iterations\n", steep.x, r.iterations);
-  assert_int_equal(outcome.kind, STAGE_DONE);
   assert_int_equal(r.outcome, ABD_CONVERGED);
   assert_true(fabs(steep.x) < 0.1 && r.iterations < 10);
   lab_close(&lab);
 }
 
-/* A backend whose Newton steps begin at 0.9 tolerances and shrink by a ratio, and gain 0.9 of what their slope promises:
- * its matrix is stiffer than the energy. */
+/* A backend whose Newton steps begin at 0.9 tolerances, shrink by a ratio and gain a part of what their slope promises:
+ * 0.9 if its matrix is stiffer than the energy. */
 typedef struct Linear {
   NullBackend base;
   double residual, ratio, gain;
@@ -253,7 +255,7 @@ static Outcome linear_trial(void *b, Islands *islands, AbdStage stage) {
   return stage_done();
 }
 
-/* Such an island ends when all steps that would follow are below the tolerance together. */
+/* An island that converges linearly ends when the sum of all further steps is below the tolerance. */
 static void test_linear_end(void **state) {
   (void)state;
   Lab lab = lab_open(abd_default_world_def());
@@ -269,14 +271,9 @@ static void test_linear_end(void **state) {
     int iterations; /* 0.9 ratio^k / (1 - ratio) < 1 after k steps, two of them at least; 50: never */
   } row[] = {{0.5, 0.9, 2}, {0.8, 0.9, 7}, {1.0, 0.9, 50}, {1.1, 0.9, 50}, {1.0, 0.5, 1}};
   for (int k = 0; k < 5; k++) {
-    AbdWorld *w = lab.world;
-    Linear linear = {.residual = 0.9 * w->model.def.solver.tolerance, .ratio = row[k].ratio, .gain = row[k].gain};
-    AbdStepReport r;
-    memset(&r, 0, sizeof r);
-    state_next_copy(&w->next, &w->state, &w->model);
-    Outcome outcome = step_run(&w->step, (Backend){&stages, &linear}, &w->state, &w->next, 50, true, &r);
-    assert_int_equal(outcome.kind, STAGE_DONE);
-    assert_int_equal(r.iterations, row[k].iterations);
+    double tolerance = lab.world->model.def.solver.tolerance;
+    Linear linear = {.residual = 0.9 * tolerance, .ratio = row[k].ratio, .gain = row[k].gain};
+    assert_int_equal(step_by(&lab, &stages, &linear, 50).iterations, row[k].iterations);
   }
   lab_close(&lab);
 }
@@ -321,12 +318,7 @@ static void test_counting_backend(void **state) {
   CountingBackend counting = {.inner = w->backend};
   int iterations = 0;
   for (int k = 0; k < 60; k++) {
-    AbdStepReport r;
-    memset(&r, 0, sizeof r);
-    state_next_copy(&w->next, &w->state, &w->model);
-    assert_int_equal(
-        step_run(&w->step, (Backend){&counting_stages, &counting}, &w->state, &w->next, 1000, true, &r).kind,
-        STAGE_DONE);
+    AbdStepReport r = step_by(&lab, &counting_stages, &counting, 1000);
     assert_int_equal(r.outcome, ABD_CONVERGED);
     iterations += r.iterations;
     state_advance(&w->state, &w->next, &w->model);

@@ -1,7 +1,7 @@
-/* Readers of a run that is being written. Before every SQL statement of a reader a step is written in which a body comes
- * and, later, one goes, so every order of the writer's transactions and the reader's statements occurs: readers never
- * fail and see in each frame the bodies of its step. After a rewind with other bodies they fail with a sentence or have
- * fewer frames. */
+/* Readers of a run that is being written. Before every SQL statement of a reader a step is written in which a body
+ * comes and, later, one goes, so every order of the writer's transactions and the reader's statements occurs: readers
+ * never fail and see in each frame the bodies of its step. After a rewind with other bodies they fail with a sentence
+ * or have fewer frames. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

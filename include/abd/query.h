@@ -70,8 +70,8 @@ ABD_API AbdStatus abd_body_overlaps(const AbdWorld *world, AbdBodyId body, const
 
 /* ---- Loads of contacts ------------------------------------------------------------------------------------------- */
 
-/* What contacts did to a body in the last step, as abd_world_contacts has them. In sub-steps torques are about the centre
- * of mass at the end of each. */
+/* What contacts did to a body in the last step, as abd_world_contacts has them. In sub-steps torques are about the
+ * centre of mass at the end of each. */
 typedef struct AbdContactLoad {
   size_t contacts;
   double normal[3], friction[3]; /* [N] */

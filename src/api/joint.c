@@ -102,8 +102,8 @@ static void to_wrench(const Affine *q, const Affine *f, Vec3 about, Vec3 *force,
   for (int k = 1; k < 4; k++) *torque = add(*torque, cross(q->n[k], f->n[k]));
 }
 
-/* Rows that are not eliminated have their forces in the state. -force times the gradient acts on the moving end. In a step
- * in which a body bounced, only what the joint did in flight and in impacts did act on it. */
+/* Rows that are not eliminated have their forces in the state. -force times the gradient acts on the moving end. In a
+ * step in which a body bounced, only what the joint did in flight and in impacts did act on it. */
 static Affine bent_rows(const AbdWorld *world, int joint) {
   const Model *m = &world->model;
   const Joint *j = &m->joint[joint];

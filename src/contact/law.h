@@ -11,7 +11,8 @@ typedef struct LawStep {
 } LawStep;
 /* Stiffness of a barrier [J times h^2]. At half the range a contact then resists like 40 inertias over dt^2, carries
  * thirty times the weight, both times the factor, and stops its own approach [m] within the step. But for the approach
- * it has as many joules in sub-steps as in whole steps: contacts under load would else gain energy as steps are split. */
+ * it has as many joules in sub-steps as in whole steps. Contacts under load would otherwise gain energy when steps are
+ * split. */
 double law_stiffness(const Model *model, LawStep step, double factor, double mass, double approach);
 /* That factor at the end of a step, from the one before and the gap as a part of the range. A barrier
  * whose gap is below a tenth of the range is too soft for its load: the factor doubles, unless the gap hardly changed

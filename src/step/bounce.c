@@ -541,7 +541,7 @@ static void connect_blown(Bounce *b) {
 }
 
 /* Light bodies between heavy ones take blows to and fro, without end if restitution is below 1; others have no impulses
- * (impact_resolve). Then all bodies that blows connect to them keep what the solve gave: together they do not bounce. */
+ * (impact_resolve). Then all bodies that blows connect to them keep what the solve gave and do not bounce. */
 static void settle_jammed(Bounce *b) {
   int bodies = b->work->model->body_count;
   for (int i = 0; i < bodies; i++) b->root[i] = i;

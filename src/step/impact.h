@@ -67,9 +67,9 @@ double impact_approach(const Impact *impact, const Twist *twist);
 /* Sets the targets of contacts; returns the fastest approach. */
 double impact_aim(Impact *impact, int count, const Twist *twist, double threshold);
 /* Changes the impulses, and with them the twists, such that every contact reaches its target, or as much of all targets
- * as adds no energy. coupling: the joints, or NULL; then the twists of its bodies alone are right. False if there are no
- * such impulses: friction at a contact that slides can press it together by more than the normal impulse parts it, and
- * both grow without end. */
+ * as adds no energy. coupling: the joints, or NULL; then the twists of its bodies alone are right. False if there are
+ * no such impulses: at a sliding contact friction can press surfaces together by more than the normal impulse parts
+ * them, and both grow without end. */
 bool impact_resolve(Impact *impact, int count, const Coupling *coupling, Twist *twist, double fastest);
 /* What an impulse on a at a contact, and the opposite on b, do to the twists if bodies are not joined. */
 void impact_push(const Impact *impact, Twist *twist, Vec3 impulse);

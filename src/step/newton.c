@@ -311,8 +311,8 @@ static bool wants_stiffening(Island *g, double range) {
  * metres per second may begin with a step below the tolerance. */
 static bool is_stiff_enough(const Island *g) { return g->change >= LAST_GAIN * g->slope - g->noise; }
 
-/* [m/s] All steps that would follow, if each is shorter than the one before by the factor of the last two: Newton's
- * steps by a matrix that is stiffer than the energy are a geometric series. INFINITY if that factor is unknown. */
+/* [m/s] The sum of all further Newton steps. If the matrix is stiffer than the energy they are a geometric series,
+ * whose ratio is that of the last two. INFINITY if the ratio is unknown. */
 static double sum_of_rest(const Island *g) {
   double ratio = g->plain ? g->residual / g->residual_before : 1;
   return ratio < 1 ? g->residual * ratio / (1 - ratio) : INFINITY;
@@ -457,7 +457,7 @@ static void rest(Island *g, bool first) {
   if (!first) note_gap(g);
 }
 
-/* Before an iteration: what it needs of the last one. */
+/* Records the last iteration before the next one. */
 static void note_last(Island *g) {
   g->residual_before = g->residual;
   put(&g->plain, g->steady > 0 && g->moved == 1 && !g->extrapolates);
@@ -572,8 +572,8 @@ static bool moves_too_far(Step *s) {
   return exceeds(s);
 }
 
-/* The minimum of a step may be where a light body was driven out from between heavy ones: that costs less than to stop
- * these. No motion leads there, and half of the step may hold it. */
+/* The energy of a step may be lowest where a light body was driven out from between heavy ones, because stopping these
+ * costs more. Such a body jumped; in sub-steps it is held. */
 static bool drives_too_far(Step *s) {
   const Work *w = s->backend.stages->view(s->backend.self);
   s->excess = 0;

@@ -217,7 +217,7 @@ double predict_excess(const Work *work, int i, int other, double approach) {
   return excess > 1 && !may_meet(work, i, other) ? 0 : excess;
 }
 
-/* Barriers push a body that begins deep inside the range out of it. */
+/* The limit is two contact ranges at least: a barrier may push a body by its range in one step. */
 double predict_driven(const Work *work, int i) {
   const Model *m = work->model;
   if (block_is_vertex(m, i) || m->body[i].motion != ABD_MOTION_DYNAMIC) return 0;

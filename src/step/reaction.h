@@ -8,8 +8,8 @@
 #include "contact/pairs.h"
 #include "step/mechanism.h"
 
-/* force: per joint, on its end that joint_moving_end selects, after a step. Assembles the pairs anew. False if memory is
- * out. */
+/* force: per joint, on its end that joint_moving_end selects, after a step. Assembles the pairs anew. False if memory
+ * is out. */
 bool reactions_find(const Work *work, const Pairs *pairs, const ContactScene *scene, const JointedFlight *flight,
                     int threads, Affine *force);
 

@@ -47,8 +47,8 @@ bool settle_acts(const Pair *pair);
 void settle_unite(Settle *settle);
 /* Numbers the clusters that have a moving block here: label, count, of. */
 void settle_number(Settle *settle);
-/* [J] the work of friction of pair k that acts, of surfaces that move against their bodies, and what blows change of the
- * work of scripts. */
+/* [J] the work of friction of pair k that acts, of surfaces that move against their bodies, and what blows change of
+ * the work of scripts. */
 enum { SETTLE_FRICTION, SETTLE_BELT, SETTLE_SCRIPT, SETTLE_WORKS };
 void settle_pair_work(const Settle *settle, int k, double work[SETTLE_WORKS]);
 /* Adds joints, pair k that acts with its work, and soft elements to the zeroed clusters, and works to the report.

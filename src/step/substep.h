@@ -15,7 +15,8 @@
 
 #include "step/step.h"
 
-/* After a sub-step that is not the last, of that part of the step; the state is that at its end. False: memory is out. */
+/* Called after each sub-step but the last. part: its share of the step. The state is that at its end. False if memory
+ * is out. */
 typedef bool SubstepTaken(void *context, double part);
 
 typedef struct Substeps {

@@ -1,5 +1,6 @@
 /* The cost of a long chain without contact is linear in its length: CPU time per step and link. A flight takes no
- * iterations of Newton; implicit Euler takes some, whose number does not grow with the chain.
+ * iterations of Newton; implicit Euler takes some, whose number does not grow with the chain. The cost of the step in
+ * which many chains bounce is linear in their number.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +78,47 @@ static void test_chain_cost(void **state) {
   }
 }
 
+/* The CPU time [s] of the longest step, in which chains of four boxes fall on the ground and bounce. */
+static double cost_of_bounces(int chains) {
+  const double l = 0.2, gap = 0.02;
+  AbdWorldDef def = world_def(0.01);
+  def.contact.restitution = 0.5;
+  def.solver.threads = 1;
+  Lab lab = lab_open(def);
+  double longest = 0, speed;
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdMeshId mesh = lab_box(&lab, l, 0.1, 0.1);
+  for (int i = 0; i < chains; i++) {
+    AbdBodyId before = world_body;
+    for (int k = 0; k < 4; k++) {
+      Vec3 at = vec3((l + gap) * k, 0.3 * i, 0.06);
+      AbdBodyId box = lab_body(&lab, mesh, at, vec3(0, 0, -2));
+      if (k > 0) lab_join(&lab, ABD_JOINT_BALL, before, box, vec3(at.x - 0.5 * (l + gap), at.y, at.z), y_axis);
+      before = box;
+    }
+  }
+  lab_expect_ok(&lab, abd_world_start(lab.world));
+  for (int i = 0; i < 3; i++) {
+    double from = seconds_used();
+    lab_step(&lab);
+    longest = fmax(longest, seconds_used() - from);
+  }
+  speed = lab_velocity(&lab, (AbdBodyId){2}).z;
+  printf("  %3d chains: %.2f ms a chain in the step that they bounce in, up at %.3f m/s\n", chains,
+         1e3 * longest / chains, speed);
+  assert_true(speed > 0.5);
+  lab_close(&lab);
+  return longest;
+}
+
+static void test_bounce_cost(void **state) {
+  (void)state;
+  const int few = 8, many = getenv("ABD_TEST_SHORT") ? 64 : 128;
+  double growth = cost_of_bounces(many) / cost_of_bounces(few) * few / many;
+  lab_expect_below("growth of the cost of bounces a chain", growth, 4);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chain_cost)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chain_cost), cmocka_unit_test(test_bounce_cost)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

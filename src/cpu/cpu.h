@@ -89,16 +89,17 @@ typedef struct Cpu {
   System closing; /* of jointed bodies by themselves */
   JointedFlight flight;
   Blows blows;
-  int64_t flight_factor;         /* serial that `closing` had after the last factor of a flight */
-  Nodes q_before, newton_before; /* poses and Newton's steps of the last iteration, see secant.c, */
-  bool secants;                  /* if there is memory for them */
-  Affine *move;                  /* per linked block: a correction that closes joints */
-  bool unseen;                   /* a selected island is, see Island.unseen */
-  bool follows;                  /* loads of friction follow in a selected island */
-  bool convex;                   /* the matrix has no negative stiffness of bodies and joints under load */
-  bool corrects;                 /* the solve is for a correction of Newton's step, with the same matrix */
-  bool analyzed;                 /* the pattern of Newton's system was found; false if memory was out */
-  int *active;                   /* blocks of Newton's system */
+  int64_t flight_factor;                /* serial that `closing` had after the last factor of a flight */
+  const JointedFlight *factored_flight; /* of that factor */
+  Nodes q_before, newton_before;        /* poses and Newton's steps of the last iteration, see secant.c, */
+  bool secants;                         /* if there is memory for them */
+  Affine *move;                         /* per linked block: a correction that closes joints */
+  bool unseen;                          /* a selected island is, see Island.unseen */
+  bool follows;                         /* loads of friction follow in a selected island */
+  bool convex;                          /* the matrix has no negative stiffness of bodies and joints under load */
+  bool corrects;                        /* the solve is for a correction of Newton's step, with the same matrix */
+  bool analyzed;                        /* the pattern of Newton's system was found; false if memory was out */
+  int *active;                          /* blocks of Newton's system */
   int active_count;
   double *end_slope;       /* by active stiff body: gradient . last direction */
   double *diagonal;        /* 12x12 per moving stiff body */

@@ -43,12 +43,13 @@ static Outcome factor(void *self, const JointedFlight *f) {
     if (mechanism_row_lives(f, &f->row[r])) add_row(&cpu->closing, &f->row[r]);
   if (system_factor(&cpu->closing, cpu->threads) < 0) return stage_not_finite(-1);
   cpu->flight_factor = cpu->closing.serial;
+  cpu->factored_flight = f;
   return stage_done();
 }
 
-static bool is_valid(const void *self) {
+static bool is_valid(const void *self, const JointedFlight *f) {
   const Cpu *cpu = self;
-  return cpu->flight_factor == cpu->closing.serial;
+  return cpu->factored_flight == f && cpu->flight_factor == cpu->closing.serial;
 }
 
 static void clear_right(void *self) { system_clear_right(&((Cpu *)self)->closing); }

@@ -27,6 +27,7 @@ typedef struct Bounce {
   const Pairs *pairs;
   const ContactScene *scene;
   JointedFlight *flight;
+  LoneMechanism lone; /* that joints are satisfied for */
   State *after;
   Blows *blows;
   Affine *solved; /* per body: its rate after the solve */
@@ -34,6 +35,7 @@ typedef struct Bounce {
   Twist *before;  /* scratch: per body */
   bool *shocked;  /* per body */
   bool *struck;   /* per jointed block: whether a body of the mechanism that it represents is shocked */
+  bool *freed;    /* likewise: it got back the velocities without contact, which need not satisfy the joints yet */
   int *changed;   /* per body that represents a mechanism: the last change of the mechanism's velocities */
   int changes;    /* of velocities so far */
   bool failed;    /* a meeting has */
@@ -186,77 +188,95 @@ static bool is_free_body(const Bounce *b, int block) {
   return !block_is_vertex(m, block) && m->body[block].motion == ABD_MOTION_DYNAMIC;
 }
 
-static void keep_rates(Bounce *b) {
-  for (int k = 0; k < b->flight->count; k++)
-    b->rate[k] = node_vector(b->work->model, b->after->rate, b->flight->block[k]);
+/* The place of the first block of the mechanism that a side of a meeting is; -1 if it has no joint. */
+static int first_place(const Bounce *b, int block) {
+  return block >= 0 && mechanism_has(b->flight, block) ? b->flight->mechanism[b->flight->index[block]] : -1;
 }
 
-/* The rates of jointed blocks: bodies have those of their twists, the others the rates kept or none. */
-static void put_rates(Bounce *b, bool others) {
+/* The rates of its bodies are those of their twists. */
+static void put_rates(Bounce *b, int first) {
   const JointedFlight *f = b->flight;
-  const Affine none = affine(vec3(0, 0, 0), mat3_zero());
-  for (int k = 0; k < f->count; k++) {
+  for (int k = first; k >= 0; k = f->next[k])
+    if (is_free_body(b, f->block[k]))
+      b->after->rate.body[f->block[k]] = impact_rate(b->work, f->block[k], &b->twist[f->block[k]]);
+}
+
+static void take_twists(Bounce *b, int first) {
+  const JointedFlight *f = b->flight;
+  for (int k = first; k >= 0; k = f->next[k]) {
     int i = f->block[k];
-    Affine rate = is_free_body(b, i) ? impact_rate(b->work, i, &b->twist[i]) : others ? b->rate[k] : none;
-    node_put(b->work->model, b->after->rate, i, rate);
+    if (!is_free_body(b, i)) continue;
+    b->twist[i].v = b->after->rate.body[i].n[0];
+    b->twist[i].w = body_turn(&b->work->q.body[i], &b->after->rate.body[i]);
   }
 }
 
-static void take_twist(Bounce *b, int block) {
-  if (!is_free_body(b, block)) return;
-  b->twist[block].v = b->after->rate.body[block].n[0];
-  b->twist[block].w = body_turn(&b->work->q.body[block], &b->after->rate.body[block]);
-}
-
-static void take_twists(Bounce *b) {
-  for (int k = 0; k < b->flight->count; k++) take_twist(b, b->flight->block[k]);
-}
-
-static bool joints_shocked(const Bounce *b) {
-  const JointedFlight *f = b->flight;
-  bool any = false;
-  for (int k = 0; k < f->count; k++) any |= !block_is_vertex(b->work->model, f->block[k]) && b->shocked[f->block[k]];
-  return any;
+static Outcome satisfy_mechanism(Bounce *b, int first) {
+  put_rates(b, first);
+  lone_choose(&b->lone, first);
+  Outcome outcome = mechanism_project(&b->lone.flight, b->after);
+  if (stage_failed(outcome)) return outcome;
+  lone_push(&b->lone, 1);
+  take_twists(b, first);
+  return outcome;
 }
 
 /* Free flights end at other poses, at which the joints may demand other velocities. */
 static Outcome satisfy_joints(Bounce *b) {
-  const JointedFlight *f = b->flight;
-  keep_rates(b);
-  put_rates(b, true);
-  Outcome outcome = mechanism_project(b->flight, b->after);
-  if (stage_failed(outcome)) return outcome;
-  for (int k = 0; k < f->count; k++) f->live[k] = b->struck[k]; /* the others keep their rates, and their forces */
-  mechanism_push(b->flight, 1);
-  for (int k = 0; k < f->count; k++)
-    if (!b->struck[f->mechanism[k]]) node_put(b->work->model, b->after->rate, f->block[k], b->rate[k]);
-    else take_twist(b, f->block[k]);
+  Outcome outcome = stage_done();
+  for (int k = 0; k < b->flight->count && !stage_failed(outcome); k++) {
+    if (!b->freed[k]) continue;
+    b->freed[k] = false;
+    outcome = satisfy_mechanism(b, k);
+  }
   return outcome;
 }
 
-/* What the joints make of changes of twists. */
-static Outcome answer(Bounce *b) {
-  keep_rates(b);
-  put_rates(b, false);
-  Outcome outcome = mechanism_project(b->flight, b->after);
-  take_twists(b);
+/* What the joints make of changes of twists of a mechanism, or of a body without joints. The rates before are kept. */
+static Outcome answer(Bounce *b, int side) {
+  const JointedFlight *f = b->flight;
+  int first = first_place(b, side);
+  if (first < 0) return stage_done();
+  for (int k = first; k >= 0; k = f->next[k]) {
+    b->rate[k] = node_vector(b->work->model, b->after->rate, f->block[k]);
+    node_put(b->work->model, b->after->rate, f->block[k], affine(vec3(0, 0, 0), mat3_zero()));
+  }
+  put_rates(b, first);
+  lone_choose(&b->lone, first);
+  Outcome outcome = mechanism_project(&b->lone.flight, b->after);
+  take_twists(b, first);
   return outcome;
+}
+
+/* The body itself if it gives way, or else the next one of its mechanism; -1: none. */
+static int body_from(const Bounce *b, int block) {
+  const JointedFlight *f = b->flight;
+  if (block < 0 || is_free_body(b, block)) return block;
+  int k = f->next[f->index[block]];
+  while (k >= 0 && !is_free_body(b, f->block[k])) k = f->next[k];
+  return k < 0 ? -1 : f->block[k];
+}
+
+static int next_body(const Bounce *b, int body) {
+  int k = mechanism_has(b->flight, body) ? b->flight->next[b->flight->index[body]] : -1;
+  return k < 0 ? -1 : body_from(b, b->flight->block[k]);
 }
 
 /* Adds the changes that were answered, or none, to the twists of before. */
-static void add_answer(Bounce *b, double part) {
+static void add_answer(Bounce *b, int side, double part) {
   const JointedFlight *f = b->flight;
-  for (int i = 0; i < b->work->model->body_count; i++) {
+  int first = first_place(b, side);
+  for (int i = body_from(b, side); i >= 0; i = next_body(b, i)) {
     b->twist[i].v = add_scaled(b->before[i].v, part, b->twist[i].v);
     b->twist[i].w = add_scaled(b->before[i].w, part, b->twist[i].w);
   }
-  for (int k = 0; k < f->count; k++) {
+  for (int k = first; k >= 0; k = f->next[k]) {
     int i = f->block[k];
     Affine change = node_vector(b->work->model, b->after->rate, i);
     double moved = block_is_vertex(b->work->model, i) ? part : 0;
     node_put(b->work->model, b->after->rate, i, affine_add_scaled(b->rate[k], moved, change));
   }
-  mechanism_push(b->flight, part);
+  if (first >= 0) lone_push(&b->lone, part);
 }
 
 /* ---- meetings of mechanisms ----
@@ -280,41 +300,55 @@ static bool list_bodies(Bounce *b, Meeting *m) {
   return c->body && c->response;
 }
 
-static void keep_twists(Bounce *b) {
-  memcpy(b->before, b->twist, (size_t)b->work->model->body_count * sizeof *b->before);
+/* Of a mechanism, or of a body without joints. */
+static void keep_twists(Bounce *b, int side) {
+  for (int i = body_from(b, side); i >= 0; i = next_body(b, i)) b->before[i] = b->twist[i];
 }
 
-/* From here on the twists are changes. */
-static void begin_changes(Bounce *b) {
-  for (int i = 0; i < b->work->model->body_count; i++) b->twist[i].v = b->twist[i].w = vec3(0, 0, 0);
+/* From here on its twists are changes. */
+static void begin_changes(Bounce *b, int side) {
+  for (int i = body_from(b, side); i >= 0; i = next_body(b, i)) b->twist[i].v = b->twist[i].w = vec3(0, 0, 0);
 }
 
-/* What a unit impulse along an axis on a body of the meeting does, or one that turns it. */
+/* What a unit impulse along an axis on a body of the meeting does to those of its mechanism, or one that turns it. */
 static Outcome find_response(Bounce *b, Meeting *m, int from, int axis, bool turns) {
   const Coupling *c = &m->coupling;
   Vec3 impulse = vec3(axis == 0, axis == 1, axis == 2);
-  keep_twists(b);
-  begin_changes(b);
+  int side = mechanism_of(b->flight, c->body[from]);
+  keep_twists(b, side);
+  begin_changes(b, side);
   Twist *t = &b->twist[c->body[from]];
   if (turns) t->w = mat3_mul_vec(t->inverse_inertia, impulse);
   else t->v = vec3(t->inverse_mass.x * impulse.x, t->inverse_mass.y * impulse.y, t->inverse_mass.z * impulse.z);
-  Outcome outcome = answer(b);
+  Outcome outcome = answer(b, side);
   for (int to = 0; to < c->count; to++) {
+    if (mechanism_of(b->flight, c->body[to]) != side) continue;
     Response *r = &c->response[to * c->count + from];
     r->v[turns].c[axis] = b->twist[c->body[to]].v;
     r->w[turns].c[axis] = b->twist[c->body[to]].w;
   }
-  add_answer(b, 0);
+  add_answer(b, side, 0);
   return outcome;
 }
 
+static Outcome find_responses(Bounce *b, Meeting *m, int from) {
+  Outcome outcome = stage_done();
+  for (int k = 0; k < 6 && !stage_failed(outcome); k++) {
+    outcome = stage_poll(b->work->model);
+    if (!stage_failed(outcome)) outcome = find_response(b, m, from, k % 3, k >= 3);
+  }
+  return outcome;
+}
+
+/* The first of the sides that differ. */
+static int first_side(const Meeting *m) { return m->side[0] == m->side[1]; }
+
+/* One mechanism after the other, as each has a factor of its own. */
 static Outcome couple(Bounce *b, Meeting *m) {
   Outcome outcome = stage_from(list_bodies(b, m));
-  for (int from = 0; from < m->coupling.count; from++)
-    for (int k = 0; k < 6 && !stage_failed(outcome); k++) {
-      outcome = stage_poll(b->work->model);
-      if (!stage_failed(outcome)) outcome = find_response(b, m, from, k % 3, k >= 3);
-    }
+  for (int side = first_side(m); side < 2; side++)
+    for (int from = 0; from < m->coupling.count && !stage_failed(outcome); from++)
+      if (mechanism_of(b->flight, m->coupling.body[from]) == m->side[side]) outcome = find_responses(b, m, from);
   return outcome;
 }
 
@@ -322,15 +356,17 @@ static Outcome resolve_jointed(Bounce *b, Meeting *m, double fastest) {
   Impact *impact = &b->impact[m->first];
   Outcome outcome = m->coupling.body ? stage_done() : couple(b, m);
   if (stage_failed(outcome)) return outcome;
-  keep_twists(b);
+  for (int side = first_side(m); side < 2; side++) keep_twists(b, m->side[side]);
   m->failed = !impact_resolve(impact, m->count, &m->coupling, b->twist, fastest);
-  begin_changes(b);
+  for (int side = first_side(m); side < 2; side++) begin_changes(b, m->side[side]);
   for (int k = 0; k < m->count && !m->failed; k++) {
     const Impact *i = &impact[k];
     impact_push(i, b->twist, add_scaled(i->friction_impulse, i->normal_impulse, i->normal));
   }
-  outcome = answer(b);
-  add_answer(b, 1);
+  for (int side = first_side(m); side < 2 && !stage_failed(outcome); side++) {
+    outcome = answer(b, m->side[side]);
+    add_answer(b, m->side[side], 1);
+  }
   return outcome;
 }
 
@@ -392,7 +428,7 @@ static void take_back_all(Bounce *b, bool *reached) {
   for (int i = 0; i < m->body_count; i++)
     if (reached[mechanism_of(f, i)] && impact_gives_way(m, i) && !b->work->bounced[i]) take_back(b, i);
   for (int k = 0; k < f->count; k++)
-    if (!block_is_vertex(m, f->block[k])) b->struck[k] |= reached[f->block[k]];
+    if (!block_is_vertex(m, f->block[k]) && reached[f->block[k]]) b->struck[k] = b->freed[k] = true;
   memset(reached, 0, (size_t)m->body_count * sizeof *reached);
 }
 
@@ -443,7 +479,7 @@ static Outcome resolve(Bounce *b, Meeting *m, bool *any) {
   if (!(fastest > IMPACT_LEAST * b->threshold)) return stage_done();
   Outcome outcome = stage_done();
   if (free_sides(b, m, fastest)) {
-    if (joints_shocked(b)) outcome = satisfy_joints(b);
+    outcome = satisfy_joints(b);
     if (stage_failed(outcome)) return outcome;
     fastest = impact_aim(impact, m->count, b->twist, b->threshold);
     if (!(fastest > IMPACT_LEAST * b->threshold)) return outcome;
@@ -477,7 +513,7 @@ static Outcome resolve_all(Bounce *b, bool *jams) {
     outcome = sweep(b, jams);
     if (stage_failed(outcome) || !free_blown(b)) continue;
     *jams = true;
-    if (joints_shocked(b)) outcome = satisfy_joints(b);
+    outcome = satisfy_joints(b);
   }
   return outcome;
 }
@@ -581,13 +617,14 @@ static bool allocate(Bounce *b) {
   b->shocked = mem_zeroed(bodies, sizeof(bool));
   b->meeting = mem_alloc((size_t)b->pairs->count, sizeof(Meeting));
   b->struck = mem_zeroed(blocks, sizeof(bool));
+  b->freed = mem_zeroed(blocks, sizeof(bool));
   b->rate = mem_alloc(blocks, sizeof(Affine));
   b->joined = mem_alloc(blocks, sizeof(Affine));
   b->force = mem_alloc(blocks, sizeof(Affine));
   b->row_force = mem_alloc(rows, sizeof(double));
   bool good =
       b->rate && b->force && b->row_force && b->solved && b->changed && b->root && b->jammed && b->twist && b->before;
-  return good && b->joined && b->shocked && b->meeting && b->struck && add_blows(b) && find_meetings(b);
+  return good && b->joined && b->shocked && b->meeting && b->struck && b->freed && add_blows(b) && find_meetings(b);
 }
 
 static Outcome bounce_shocked(Bounce *b) {
@@ -600,7 +637,9 @@ static Outcome bounce_shocked(Bounce *b) {
   b->blows->any = true;
   spread_shocks(b);
   set_twists(b);
-  Outcome outcome = joints_shocked(b) ? satisfy_joints(b) : stage_done();
+  for (int k = 0; k < b->flight->count; k++) b->freed[k] = b->struck[k];
+  Outcome outcome = stage_from(b->flight->count == 0 || lone_init(&b->lone, b->flight));
+  if (!stage_failed(outcome)) outcome = satisfy_joints(b);
   if (!stage_failed(outcome)) outcome = resolve_all(b, &jams);
   if (stage_failed(outcome)) return outcome;
   shock_mechanisms(b);
@@ -623,8 +662,9 @@ Outcome bounce(const Work *work, const Pairs *pairs, const ContactScene *scene, 
     mem_free(b.meeting[k].coupling.body);
     mem_free(b.meeting[k].coupling.response);
   }
-  void *array[] = {b.solved,  b.changed, b.root, b.jammed, b.twist,     b.before, b.shocked,
-                   b.meeting, b.struck,  b.rate, b.force,  b.row_force, b.impact, b.joined};
+  lone_destroy(&b.lone);
+  void *array[] = {b.solved, b.changed, b.root,  b.jammed,    b.twist,  b.before, b.shocked, b.meeting,
+                   b.struck, b.rate,    b.force, b.row_force, b.impact, b.joined, b.freed};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   return outcome;
 }

@@ -48,6 +48,16 @@ static void find_mechanisms(JointedFlight *f, const Model *m) {
   for (int k = 0; k < f->count; k++) f->size[f->mechanism[k]]++;
 }
 
+/* Of each block the next one of its mechanism, from the last one on. */
+static void chain_blocks(JointedFlight *f) {
+  int *later = f->least; /* by first block: the last one so far */
+  for (int k = 0; k < f->count; k++) later[k] = -1;
+  for (int k = f->count - 1; k >= 0; k--) {
+    f->next[k] = later[f->mechanism[k]];
+    later[f->mechanism[k]] = k;
+  }
+}
+
 /* Joints load a block with the inertia of what they connect it to. */
 static void set_loads(JointedFlight *f, const Model *m) {
   double *heaviest = f->left;
@@ -70,10 +80,10 @@ static double strain_resistance(const JointedFlight *f, int k) {
   return FLIGHT_STIFFNESS * inertia * most(1, f->closing ? load : least(load, FLIGHT_LOAD_MOST));
 }
 
-static bool allocate(JointedFlight *f, const Model *m, int count) {
+bool mechanism_allocate(JointedFlight *f, const Model *m, int count) {
   size_t n = (size_t)count, rows = (size_t)f->row_count, numbers = FLIGHT_NUMBERS * n + rows;
   Affine **affine_array[] = {&f->from, &f->pose, &f->move, &f->metric_at, &f->force};
-  int **int_array[] = {&f->block, &f->mechanism, &f->size, &f->least};
+  int **int_array[] = {&f->block, &f->mechanism, &f->next, &f->size, &f->least};
   bool **bool_array[] = {&f->live, &f->open, &f->scripted, &f->strained, &f->factored};
   bool good = anderson_init(&f->anderson, (int)numbers);
   for (int k = 0; k < ARRAY_COUNT(affine_array); k++)
@@ -82,6 +92,7 @@ static bool allocate(JointedFlight *f, const Model *m, int count) {
   for (int k = 0; k < ARRAY_COUNT(bool_array); k++)
     good = (*bool_array[k] = mem_zeroed(n, sizeof(bool))) != NULL && good;
   f->index = mem_alloc((size_t)m->block_count, sizeof(int));
+  f->joint = mem_zeroed(rows, sizeof(int));
   f->base = mem_zeroed(n, sizeof(Flight));
   f->flight = mem_zeroed(n, sizeof(Flight));
   f->load = mem_zeroed(n, sizeof(double));
@@ -94,7 +105,8 @@ static bool allocate(JointedFlight *f, const Model *m, int count) {
   f->x = mem_zeroed(numbers, sizeof(double));
   f->change = mem_zeroed(numbers, sizeof(double));
   f->best = mem_zeroed(numbers, sizeof(double));
-  good = good && f->index && f->base && f->flight && f->load && f->left && f->first_left && f->against && f->pushed;
+  good = good && f->index && f->joint && f->base && f->flight && f->load && f->left && f->first_left && f->against &&
+         f->pushed;
   return good && f->row && f->row_force && f->x && f->change && f->best;
 }
 
@@ -105,7 +117,7 @@ bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSyst
   if (m->def.integrator != ABD_INTEGRATOR_RIGID) return true;
   for (int s = 0; s < m->moving_count; s++) count += block_is_jointed(m, m->moving[s]);
   for (int j = 0; j < m->joint_count; j++) f->row_count += m->joint[j].row_count;
-  if (!allocate(f, m, count)) return false;
+  if (!mechanism_allocate(f, m, count)) return false;
   for (int i = 0; i < m->block_count; i++) f->index[i] = -1;
   for (int s = 0; s < m->moving_count; s++) {
     int block = m->moving[s];
@@ -113,17 +125,20 @@ bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSyst
     f->index[block] = f->count;
     f->block[f->count++] = block;
   }
+  for (int j = 0; j < m->joint_count; j++)
+    if (m->joint[j].row_count > 0) f->joint[f->joint_count++] = j;
   find_mechanisms(f, m);
+  chain_blocks(f);
   set_weights(f, m);
   set_loads(f, m);
   return true;
 }
 
 void mechanism_destroy(JointedFlight *f) {
-  void *array[] = {f->block,   f->index,     f->mechanism, f->size,       f->live,      f->factored, f->open,
-                   f->left,    f->x,         f->change,    f->base,       f->flight,    f->from,     f->pose,
-                   f->move,    f->metric_at, f->force,     f->row,        f->row_force, f->least,    f->scripted,
-                   f->against, f->pushed,    f->load,      f->first_left, f->best,      f->strained};
+  void *array[] = {f->block,      f->index,  f->mechanism, f->size,   f->live,     f->factored, f->open,   f->left,
+                   f->x,          f->change, f->base,      f->flight, f->from,     f->pose,     f->move,   f->metric_at,
+                   f->force,      f->row,    f->row_force, f->least,  f->scripted, f->against,  f->pushed, f->load,
+                   f->first_left, f->best,   f->strained,  f->next,   f->joint};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   anderson_destroy(&f->anderson);
   memset(f, 0, sizeof *f);
@@ -134,8 +149,9 @@ void mechanism_destroy(JointedFlight *f) {
 /* The equations that are not linear, at the given poses of all bodies. */
 static void set_rows(JointedFlight *f, const Affine *body) {
   int count = 0;
-  for (int j = 0; j < f->work->model->joint_count && f->row_count; j++) {
+  for (int i = 0; i < f->joint_count; i++) {
     Jet jet[JOINT_ROWS];
+    int j = f->joint[i];
     joint_follow(f->work, j, body);
     for (int r = 0, n = joint_open_rows(f->work, j, body, jet); r < n; r++)
       f->row[count++] = (FlightRow){jet[r], j, r, FLIGHT_STIFFNESS * f->work->model->joint[j].mass, 0};
@@ -145,7 +161,7 @@ static void set_rows(JointedFlight *f, const Affine *body) {
 /* Does the system still have the factor at these poses, of the live blocks and no others? With others the order of
  * elimination may differ, and with it the bits: a world that was restored has no factor of the step before. */
 static bool is_factored(const JointedFlight *f, const Affine *at) {
-  if (!f->system->is_valid(f->system_self) || f->factored_closing != f->closing) return false;
+  if (!f->system->is_valid(f->system_self, f) || f->factored_closing != f->closing) return false;
   for (int k = 0; k < f->count; k++) {
     bool lives = mechanism_lives(f, k);
     if (lives != f->factored[k] || (lives && memcmp(&f->metric_at[k], &at[k], sizeof *at) != 0)) return false;

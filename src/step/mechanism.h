@@ -32,6 +32,7 @@ typedef struct JointedFlight {
   int *block, count;
   int *index;         /* by block: its place in these arrays, -1 if it has no joint */
   int *mechanism;     /* first of the blocks that joints connect it to */
+  int *next;          /* the next block of the mechanism; -1: it is the last */
   int *size;          /* of the first block: number of blocks of the mechanism */
   int *least;         /* of the first block: parts of the flight at least */
   bool *live, *open;  /* of the first block: in the system; its impulses are not found */
@@ -50,8 +51,9 @@ typedef struct JointedFlight {
   Affine *from, *pose;      /* poses at the start and at the end of the flight, then rates */
   Affine *move, *metric_at; /* the last correction; poses of the metric in the factor */
   Affine *force;            /* [N] of linear joints in this step */
-  FlightRow *row;
-  double *row_force; /* [N] in this step */
+  int *joint, joint_count;  /* joints that have rows */
+  FlightRow *row;           /* of the joints in their order */
+  double *row_force;        /* [N] in this step */
   int row_count;
   double duration; /* of a part of the flight */
   bool closing;    /* by displacements, after a flight whose impulses were not found */
@@ -60,7 +62,7 @@ typedef struct JointedFlight {
 
 /* The linear system of the live blocks, by the backend: G^T (H + rows) G, see mechanism_metric. */
 typedef struct ClosingSystem {
-  bool (*is_valid)(const void *self); /* Does the system still have the last factor? */
+  bool (*is_valid)(const void *self, const JointedFlight *flight); /* Does it still have the last factor of this one? */
   Outcome (*factor)(void *self, const JointedFlight *flight);
   void (*clear_right)(void *self);
   void (*add_right)(void *self, int block, const Affine *force);
@@ -87,6 +89,27 @@ Outcome mechanism_project(JointedFlight *flight, State *after);
 /* Adds a part of the impulses of the last projection to the forces of the step. */
 void mechanism_push(JointedFlight *flight, double part);
 
+/* ---- one mechanism ---- */
+
+/* One mechanism as a flight of its own, for mechanism_project. What it takes does not grow with the others. */
+typedef struct LoneMechanism {
+  JointedFlight flight;
+  JointedFlight *all;
+  int first;       /* place in `all` of the first block; -1: none is chosen */
+  int *row;        /* places in `all` of the rows */
+  int *first_row;  /* by joint of `all`: place of its first row */
+  int *next_joint; /* by joint of `all`: the next one of the mechanism, -1: it is the last */
+  int *joint_of;   /* by first block in `all`: the first joint, -1: none */
+} LoneMechanism;
+
+/* Memory for any mechanism of `all`; false if memory is out. */
+bool lone_init(LoneMechanism *lone, JointedFlight *all);
+void lone_destroy(LoneMechanism *lone);
+/* Chooses the mechanism whose first block has this place in `all`. It keeps its factor if it is chosen again. */
+void lone_choose(LoneMechanism *lone, int first);
+/* mechanism_push into the forces of `all`. */
+void lone_push(LoneMechanism *lone, double part);
+
 /* ---- parts of a flight ---- */
 
 static inline bool mechanism_lives(const JointedFlight *f, int k) { return f->live[f->mechanism[k]]; }
@@ -102,6 +125,8 @@ static inline double *mechanism_row_impulse(const JointedFlight *f, double *vect
   return vector + (size_t)f->count * FLIGHT_NUMBERS + r;
 }
 
+/* Memory for so many blocks and f->row_count rows; false if memory is out. */
+bool mechanism_allocate(JointedFlight *flight, const Model *m, int count);
 /* Makes the factor of the matrix at poses `at` of the jointed blocks; body: those of all bodies. */
 Outcome mechanism_factor(JointedFlight *flight, const Affine *at, const Affine *body);
 /* Blocks of the matrix, 12x12: the metric of block k; row r between the bodies x and y of its jet. */

@@ -14,6 +14,16 @@ int mechanism_of(const JointedFlight *f, int block) {
 
 Affine mechanism_force(const JointedFlight *f, int block) { return f->force[f->index[block]]; }
 
+void mechanism_put_poses(JointedFlight *f) {
+  for (int k = 0; k < f->count; k++)
+    if (mechanism_lives(f, k)) node_put(f->work->model, f->work->target, f->block[k], f->pose[k]);
+}
+
+bool mechanism_flies(const JointedFlight *f, int k) {
+  const Model *m = f->work->model;
+  return !block_is_vertex(m, f->block[k]) && block_motion(m, f->block[k]) == ABD_MOTION_DYNAMIC;
+}
+
 /* ---- memory ---- */
 
 /* Impulses are compared in the metric of inertia. */

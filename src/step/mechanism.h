@@ -125,6 +125,12 @@ static inline double *mechanism_row_impulse(const JointedFlight *f, double *vect
   return vector + (size_t)f->count * FLIGHT_NUMBERS + r;
 }
 
+/* Writes the poses of the live blocks to the targets. */
+void mechanism_put_poses(JointedFlight *flight);
+/* Is block k a body that no script moves? */
+bool mechanism_flies(const JointedFlight *flight, int k);
+/* The velocities of live mechanisms whose joints displacements from `from` to `pose` closed. */
+Outcome mechanism_take_closed(JointedFlight *flight);
 /* Memory for so many blocks and f->row_count rows; false if memory is out. */
 bool mechanism_allocate(JointedFlight *flight, const Model *m, int count);
 /* Makes the factor of the matrix at poses `at` of the jointed blocks; body: those of all bodies. */

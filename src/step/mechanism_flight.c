@@ -16,11 +16,6 @@ static void fly_task(void *context, int k) {
   f->pose[k] = flight_pose(f->work, f->block[k], &f->from[k], f->flight[k], f->duration);
 }
 
-static void put_poses(JointedFlight *f) {
-  for (int k = 0; k < f->count; k++)
-    if (mechanism_lives(f, k)) node_put(f->work->model, f->work->target, f->block[k], f->pose[k]);
-}
-
 static void open_rows(JointedFlight *f) {
   Jet jet[JOINT_ROWS];
   for (int r = 0; r < f->row_count; r++) {
@@ -33,7 +28,7 @@ static void open_rows(JointedFlight *f) {
 /* One round: fly, close, push. Impulses of equations that are not linear act along their gradients at the start. */
 static void round_of(JointedFlight *f) {
   parallel_for(f->threads, f->count, 16, fly_task, f);
-  put_poses(f);
+  mechanism_put_poses(f);
   mechanism_set_right(f, f->pose, false);
   open_rows(f);
   mechanism_solve(f);
@@ -141,7 +136,7 @@ static Outcome fly_parts(JointedFlight *f, int parts) {
     if (stage_failed(outcome)) return outcome;
     if (!any_lives(f)) break;
   }
-  put_poses(f);
+  mechanism_put_poses(f);
   if (parts > 1) kick_springs(f, w->target.body, f->pose, 0.5 * (f->duration - w->h), f->flight);
   return stage_done();
 }
@@ -216,92 +211,12 @@ static Outcome close_rounds(JointedFlight *f) {
       Affine move = again ? body_turned(f->work->model, f->block[k], &f->pose[k], &f->move[k]) : f->move[k];
       f->pose[k] = affine_add_scaled(f->pose[k], 1, move);
     }
-    put_poses(f);
+    mechanism_put_poses(f);
     if (again) continue;
     for (int k = 0; k < f->count; k++)
       if (mechanism_lives(f, k) && is_strained(f, k)) f->strained[f->mechanism[k]] = true;
     return stage_done();
   }
-}
-
-static bool is_flying_body(const JointedFlight *f, int k) {
-  const Model *m = f->work->model;
-  return !block_is_vertex(m, f->block[k]) && block_motion(m, f->block[k]) == ABD_MOTION_DYNAMIC;
-}
-
-/* Of the bodies of a mechanism, before and after its joints are closed. */
-typedef struct Closing {
-  double mass, open, closed; /* [kg], twice the kinetic energies [J] */
-  double moved;              /* [J] the same of the displacements that closed them, if they took the whole step */
-  Vec3 momentum;             /* after */
-  Vec3 fall, way;            /* [kg m/s] momentum before, and of those displacements */
-} Closing;
-
-static double twice_energy(const Model *m, int body, const Affine *at, Flight f) {
-  return m->body[body].mass * dot(f.v, f.v) + dot(f.l, freedom_spin(&m->body[body], affine_linear(at), f.l));
-}
-
-static void add_displaced(const JointedFlight *f, int k, Closing *sum) {
-  const Body *b = &f->work->model->body[f->block[k]];
-  Affine d = affine_sub(f->pose[k], f->from[k]);
-  sum->moved += b->mass * norm_sq(d.n[0]) / f->work->h2;
-  for (int i = 0; i < 3; i++) sum->moved += component(b->second, i) * norm_sq(d.n[i + 1]) / f->work->h2;
-  sum->way = add_scaled(sum->way, b->mass / f->work->h, d.n[0]);
-}
-
-static void add_closed(const JointedFlight *f, int k, Closing *sum) {
-  const Model *m = f->work->model;
-  int body = f->block[k];
-  Flight closed = f->work->flight[body];
-  sum->mass += m->body[body].mass;
-  sum->open += twice_energy(m, body, &f->from[k], f->flight[k]);
-  sum->closed += twice_energy(m, body, &f->pose[k], closed);
-  add_displaced(f, k, sum);
-  sum->fall = add_scaled(sum->fall, m->body[body].mass, f->flight[k].v);
-  sum->momentum = add_scaled(sum->momentum, m->body[body].mass, closed.v);
-}
-
-/* Less what the bodies have in common: a heavy one that falls has energy for any motion of light ones. */
-static double relative(const Closing *s, double energy, Vec3 momentum) { return energy - norm_sq(momentum) / s->mass; }
-
-/* The poses at the start of the step close the joints too, and are as far from the flight as it has energy. Rounds that
- * went farther did not find the least displacement. */
-static bool strays(const JointedFlight *f, int k, const Closing *s) {
-  return !f->scripted[f->mechanism[k]] && relative(s, s->moved, s->way) > relative(s, s->open, s->fall);
-}
-
-/* The flight stays free: Newton's method closes the joints, from the poses at the start. */
-static void leave_open(JointedFlight *f, int k) {
-  f->pose[k] = f->from[k];
-  if (is_flying_body(f, k)) f->work->flight[f->block[k]] = f->flight[k];
-  f->strained[f->mechanism[k]] = true;
-}
-
-/* The velocities of closed mechanisms. Displacements that close joints after a long way may be so large that they add
- * energy. Then the velocities against the mean one are scaled to what there was: the momentum stays. */
-static Outcome take_closed(JointedFlight *f) {
-  Work *w = f->work;
-  Closing *sum = mem_zeroed((size_t)f->count, sizeof *sum);
-  if (!sum) return stage_from(false);
-  for (int k = 0; k < f->count; k++) {
-    if (!mechanism_lives(f, k) || !is_flying_body(f, k)) continue;
-    w->flight[f->block[k]] = flight_closed(w, f->block[k], f->flight[k], &f->from[k], &f->pose[k]);
-    add_closed(f, k, &sum[f->mechanism[k]]);
-  }
-  for (int k = 0; k < f->count; k++)
-    if (mechanism_lives(f, k) && strays(f, k, &sum[f->mechanism[k]])) leave_open(f, k);
-  put_poses(f);
-  for (int k = 0; k < f->count; k++) {
-    const Closing *s = &sum[f->mechanism[k]];
-    if (!mechanism_lives(f, k) || !is_flying_body(f, k) || !(s->closed > s->open) || strays(f, k, s)) continue;
-    Flight *own = &w->flight[f->block[k]];
-    Vec3 mean = scale(1 / s->mass, s->momentum);
-    double common = dot(mean, s->momentum), part = sqrt(most(s->open - common, 0) / (s->closed - common));
-    own->v = add_scaled(mean, part, sub(own->v, mean));
-    own->l = scale(part, own->l);
-  }
-  mem_free(sum);
-  return stage_done();
 }
 
 /* The others are closed at the end of a free flight, as contacts are: stable, and with a loss of energy. */
@@ -315,12 +230,12 @@ static Outcome close_open(JointedFlight *f, const bool *open) {
   memset(f->x, 0, (size_t)f->anderson.size * sizeof(double));
   kick_springs(f, w->state->q.body, f->from, 0.5 * w->h, f->base);
   parallel_for(f->threads, f->count, 16, fly_task, f);
-  put_poses(f);
+  mechanism_put_poses(f);
   for (int k = 0; k < f->count; k++) f->from[k] = f->pose[k];
   f->closing = true;
   Outcome outcome = close_rounds(f);
   f->closing = false;
-  return stage_failed(outcome) ? outcome : take_closed(f);
+  return stage_failed(outcome) ? outcome : mechanism_take_closed(f);
 }
 
 /* A flight whose impulses are not found, because blocks turn too far in it, is made in shorter parts. */
@@ -398,7 +313,7 @@ static void last_kicks(JointedFlight *f) {
     f->live[k] = true;
     f->from[k] = node_pose(m, f->work->q, f->block[k]);
     f->base[k] = (Flight){0};
-    if (is_flying_body(f, k)) f->base[k] = flight_last_kick(f->work, f->block[k]);
+    if (mechanism_flies(f, k)) f->base[k] = flight_last_kick(f->work, f->block[k]);
   }
   kick_springs(f, f->work->q.body, f->from, 0.5 * f->work->h, f->base);
 }
@@ -409,13 +324,13 @@ void mechanism_take(JointedFlight *f, State *after) {
   last_kicks(f);
   for (int k = 0; k < f->count; k++) f->against[k] = f->pushed[k] = 0;
   for (int k = 0; k < f->count; k++) {
-    if (!is_flying_body(f, k)) continue;
+    if (!mechanism_flies(f, k)) continue;
     f->flight[k] = flight_pushed(w, f->block[k]);
     f->against[f->mechanism[k]] -= flight_product(w, f->block[k], f->base[k], f->flight[k]);
     f->pushed[f->mechanism[k]] += flight_product(w, f->block[k], f->flight[k], f->flight[k]);
   }
   for (int k = 0; k < f->count; k++) {
-    if (!is_flying_body(f, k)) continue;
+    if (!mechanism_flies(f, k)) continue;
     int i = f->block[k], first = f->mechanism[k];
     Flight taken = flight_part_taken(w, i, f->flight[k], f->against[first], f->pushed[first]);
     after->taken[i] = taken;

@@ -644,7 +644,7 @@ typedef struct AbdStepReport {
   double target_error;   /* [m] largest distance of a kinematic body or scripted vertex from its target */
   double joint_residual; /* [m] the largest gap in a joint */
   AbdJointId worst_joint;
-  double energy[ABD_TERM_COUNT];           /* [J] */
+  double energy[ABD_TERM_COUNT];           /* [J] at the poses and velocities after the step */
   double work[ABD_WORK_COUNT];             /* [J] in this step */
   double momentum[3], angular_momentum[3]; /* of the dynamic bodies, about the world's origin */
   double seconds[ABD_STAGE_COUNT];         /* wall clock */

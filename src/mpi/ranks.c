@@ -263,7 +263,8 @@ static Outcome first_failure(void) {
 
 static uint64_t units_of(const Packet *packet) { return (packet->size + UNIT - 1) / UNIT; }
 
-/* The lengths of all packets, and room for them. All ranks grow at the same exchange, so that they agree on success. */
+/* The lengths of all packets, and room for them. All ranks grow at the same exchange, so that they agree on success. If
+ * one could not, none has room afterwards, so that they also grow together the next time. */
 static bool receive_room(Packet *all, size_t *first) {
   uint64_t total = 0;
   for (int r = 0; r < job.count; r++) {
@@ -276,7 +277,9 @@ static bool receive_room(Packet *all, size_t *first) {
   all->size = 0;
   if (grows) good = packet_extend(all, total * UNIT) != NULL;
   all->size = total * UNIT;
-  return !grows || ranks_agree(good);
+  if (!grows || ranks_agree(good)) return true;
+  packet_destroy(all);
+  return false;
 }
 
 /* Brief packets have come with the headers; false if one of them is longer. */

@@ -276,14 +276,8 @@ static AbdStatus step_ready(AbdWorld *world, AbdError *error) {
   return ABD_OK;
 }
 
-AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
-  AbdStepReport local;
-  AbdError *error = world_fresh_error(world);
-  double t0 = clock_now();
-  int pending = world->pending.count;
-  if (!report) report = &local;
-  memset(report, 0, sizeof *report);
-  if (step_ready(world, error)) return error->status;
+/* The step up to where its state becomes that of the world. */
+static AbdStatus solve_step(AbdWorld *world, AbdStepReport *report, AbdError *error) {
   world->model.interrupt = &world->interrupt;
   Outcome outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->substeps, report);
   if (outcome.kind == STAGE_OUT_OF_MEMORY && world_leave_gpu(world)) {
@@ -297,12 +291,32 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (stage_failed(outcome) && outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
   report_ids(world, report);
   if (stage_failed(outcome)) return step_fault(world, outcome, error);
-  if (!mean_finish(world)) fault(error, ABD_ERROR_MEMORY, "out of memory for the contacts of sub-steps");
-  if (error->status || world_sense(world, error) || !world_raise_touches(world, error)) {
-    world->pending.count = pending;
-    substeps_undo(&world->substeps, &world->state);
-    return error->status;
-  }
+  if (!mean_finish(world)) return fault(error, ABD_ERROR_MEMORY, "out of memory for the contacts of sub-steps");
+  if (world_sense(world, error) == ABD_OK) world_raise_touches(world, error);
+  return error->status;
+}
+
+/* The step is taken by all ranks or by none. A rank whose memory is out leaves the others in a meeting, from which they
+ * come here too. */
+static AbdStatus step_together(AbdWorld *world, AbdStepReport *report, AbdError *error) {
+  AbdStatus status = step_ready(world, error);
+  int pending = world->pending.count;
+  if (status == ABD_OK) status = solve_step(world, report, error);
+  bool all = abd_mpi_agree(status == ABD_OK);
+  if (all) return ABD_OK;
+  world->pending.count = pending;
+  substeps_undo(&world->substeps, &world->state);
+  if (status != ABD_OK) return status;
+  return fault(error, ABD_INTERRUPTED, "another rank failed in step %lld", (long long)world->state.step + 1);
+}
+
+AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
+  AbdStepReport local;
+  AbdError *error = world_fresh_error(world);
+  double t0 = clock_now();
+  if (!report) report = &local;
+  memset(report, 0, sizeof *report);
+  if (step_together(world, report, error)) return error->status;
   substeps_finish(&world->substeps, &world->state, &world->next, &world->model);
   world->contacts_known = true;
   AbdStatus status = world_find_broken(world, error);

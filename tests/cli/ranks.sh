@@ -90,6 +90,9 @@ expect 0 '' mpirun -n 3 "$abd" run parts.abd --resume --steps 50 --quiet
 expect 0 '' "$abd" run parts.abd --resume --steps 60 --quiet
 same belt.abd parts.abd "resumed on 3 ranks and on one"
 
+# memory that is out on one rank, anywhere in a step
+expect 0 'step 3, rank 2' mpirun -n 3 "$(dirname "$abd")/tests/ranks_memory"
+
 # bad input is told once
 expect 2 'contact.frictoin' mpirun -n 3 "$abd" run scene.json -o bad.abd --set contact.frictoin=1
 [ "$(grep -c 'contact.frictoin' out.txt)" -eq 1 ] || wrong "told more than once: $(cat out.txt)"

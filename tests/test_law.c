@@ -71,6 +71,33 @@ static void test_stiffening(void **state) {
   assert_true(law_raise(1) > 1 && law_raise(2e6) == 1);
 }
 
+static double held(const Model *m, Stiffening memory, double now, double gap, double approach) {
+  const double r = m->def.contact.range, h = m->def.dt;
+  Pair p = {.b = 1, .min_gap = gap * r, .stiffening = now, .barrier = 1, .approach = approach};
+  PairMemory remembered = {.b = 1, .stiffening = memory};
+  State state = {.duration = h, .memory = &remembered, .memory_count = 1};
+  ContactScene scene = {.model = m, .range = r};
+  p.stiffness = law_stiffness(m, (LawStep){h, h * h}, now, pair_mass(m, &p), approach);
+  return pair_held(&p, &scene, h * h, &state);
+}
+
+/* A barrier that was made stiffer between two steps had less energy, one made softer no more than it has now. */
+static void test_held(void **state) {
+  (void)state;
+  Body body[2] = {{.mass = 7, .motion = ABD_MOTION_DYNAMIC}, {.mass = 9, .motion = ABD_MOTION_DYNAMIC}};
+  Model m = model_with(1e-3, 9.81);
+  m.def.contact.stiffness = 1;
+  m.body = body;
+  m.body_count = 2;
+  Stiffening tight = law_stiffening((Stiffening){4, 1}, 0.05), jammed = law_stiffening((Stiffening){4, 0.055}, 0.05);
+  assert_float_equal(held(&m, tight, 8, 0.05, 0), 0.5, 1e-12);
+  assert_float_equal(held(&m, jammed, 4, 0.05, 0), 1, 1e-12);
+  assert_float_equal(held(&m, (Stiffening){4, 1}, 4, 0.3, 0), 1, 1e-12);
+  assert_float_equal(held(&m, (Stiffening){4, 1}, 1, 0.9, 0), 1, 1e-12);
+  const double rest = law_stiffness(&m, (LawStep){m.def.dt, m.def.dt * m.def.dt}, 4, 7, 0);
+  assert_float_equal(held(&m, (Stiffening){4, 1}, 4, 0.3, 3 * rest / (7 * 1e-3)), 1.0 / 3, 1e-12);
+}
+
 static void test_friction_settles(void **state) {
   (void)state;
   assert_true(law_loads_agree(0, 0)); /* no friction at all has settled */
@@ -80,6 +107,7 @@ static void test_friction_settles(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_stiffness), cmocka_unit_test(test_substeps),
-                                     cmocka_unit_test(test_stiffening), cmocka_unit_test(test_friction_settles)};
+                                     cmocka_unit_test(test_stiffening), cmocka_unit_test(test_held),
+                                     cmocka_unit_test(test_friction_settles)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

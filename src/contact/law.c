@@ -26,6 +26,11 @@ Stiffening law_stiffening(Stiffening before, double gap) {
   return (Stiffening){before.factor < STIFFENING_MAX ? STIFFEN_STEP * before.factor : before.factor, gap};
 }
 
+double law_factor_before(Stiffening now, double gap) {
+  bool doubled = gap < BARRIER_TIGHT && fabs(now.gap - gap) <= 1e-6 * gap; /* the same but for rounding */
+  return doubled ? now.factor / STIFFEN_STEP : now.factor;
+}
+
 double law_relaxed(double factor, double gap) {
   if (!(gap > RELAX_ABOVE)) return factor;
   return most(1, factor * most(RELAX_STEP, barrier_d1(gap) / barrier_d1(RELAX_ABOVE)));
@@ -134,6 +139,14 @@ void pair_set_stiffness(Pair *p, const ContactScene *scene, double h2, const Sta
   p->stiffness = m->def.contact.stiffness * law_stiffness(m, step, p->stiffening, pair_mass(m, p), p->approach);
   p->energy = p->barrier *= p->stiffness;
   p->gap = p->min_gap;
+}
+
+double pair_held(const Pair *p, const ContactScene *scene, double h2, const State *state) {
+  const PairMemory *memory = pair_memory(state, p->a, p->b);
+  double factor = memory ? law_factor_before(memory->stiffening, p->min_gap / scene->range) : 1;
+  LawStep step = {state->duration, h2};
+  double before = law_stiffness(scene->model, step, least(factor, p->stiffening), pair_mass(scene->model, p), 0);
+  return p->barrier * least(1, scene->model->def.contact.stiffness * before / p->stiffness);
 }
 
 /* Would a contact of this stiffness be tight under a force? */

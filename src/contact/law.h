@@ -20,6 +20,8 @@ double law_stiffness(const Model *model, LawStep step, double factor, double mas
 Stiffening law_stiffening(Stiffening before, double gap);
 /* Whether the gap is about that at which the barrier was made stiffer last: then its load grew with the stiffness. */
 bool law_jams(Stiffening before, double gap);
+/* The factor before a step ended that left this one, from the gap then. */
+double law_factor_before(Stiffening now, double gap);
 /* The factor at the start of the next step: if the gap is beyond half of the range, what would carry the load there, 1
  * at least. */
 double law_relaxed(double factor, double gap);
@@ -40,6 +42,9 @@ Vec3 point_way(const Model *model, const Nodes *from, Nodes to, int body, Vec3 r
 void pair_begin(Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);
 /* Sets the stiffness from what the pair remembers and its approach. */
 void pair_set_stiffness(Pair *pair, const ContactScene *scene, double h2, const State *state);
+/* The energy that the barrier had at the end of the last step, as far as is known: less than that at the start of this
+ * one if it is stiffer now, by its stiffening or to stop an approach. */
+double pair_held(const Pair *pair, const ContactScene *scene, double h2, const State *state);
 /* Raises the stiffness in the middle of a step if the gap is tight and the expected force needs it, unless the pair
  * jams. state: at the start of the step. */
 void pair_stiffen(Pair *pair, double range, const State *state);

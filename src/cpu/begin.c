@@ -275,7 +275,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   find_strained(cpu);
   outcome = share_islands(cpu, SHARE_EXCESS, stage_from(found));
   if (!stage_failed(outcome)) outcome = for_pairs(cpu, force_task);
-  if (!stage_failed(outcome)) settle_store(w, &cpu->pairs);
+  if (!stage_failed(outcome)) settle_store(w, &cpu->pairs, &cpu->scene);
   if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
   return outcome;
 }

@@ -5,6 +5,7 @@
 
 #include "base/disjoint.h"
 #include "contact/describe.h"
+#include "contact/law.h"
 #include "step/joint.h"
 #include "step/soft.h"
 
@@ -23,19 +24,21 @@ static bool is_own(const Settle *s, int block) { return !s->own || s->own[block]
 
 bool settle_acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0 || p->coupled; }
 
-/* [J as dt^2 energy] Of a pair's barrier, half belongs to each of its bodies, or all to the only one that moves. */
-static double stored_share(const Model *m, const Pair *p, int body) {
-  if (!(p->barrier > 0) || !block_moves(m, block_of(m, body))) return 0;
+/* Of a pair's barrier energy, half belongs to each of its bodies, or all to the only one that moves. */
+static double share_of(const Model *m, const Pair *p, int body, double energy) {
+  if (!(energy > 0) || !block_moves(m, block_of(m, body))) return 0;
   int other = body == p->a ? p->b : p->a;
-  return other != body && block_moves(m, block_of(m, other)) ? 0.5 * p->barrier : p->barrier;
+  return other != body && block_moves(m, block_of(m, other)) ? 0.5 * energy : energy;
 }
 
-void settle_store(Work *w, const Pairs *pairs) {
+void settle_store(Work *w, const Pairs *pairs, const ContactScene *scene) {
   memset(w->stored, 0, (size_t)w->model->body_count * sizeof *w->stored);
   for (int k = 0; k < pairs->count; k++) {
     const Pair *p = pairs_at(pairs, k);
-    w->stored[p->a] += stored_share(w->model, p, p->a);
-    if (p->b != p->a) w->stored[p->b] += stored_share(w->model, p, p->b);
+    if (!(p->barrier > 0)) continue;
+    double held = pair_held(p, scene, w->h2, w->state);
+    w->stored[p->a] += share_of(w->model, p, p->a, held);
+    if (p->b != p->a) w->stored[p->b] += share_of(w->model, p, p->b, held);
   }
 }
 
@@ -156,7 +159,7 @@ void settle_add_pair(Settle *s, int k, const double work[SETTLE_WORKS], bool cou
     c->touched = true;
     for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
     if (is_own(s, block_of(m, body[side])) && (side == 0 || body[0] != body[1]))
-      c->released -= stored_share(m, pairs_at(s->pairs, k), body[side]) / s->work->h2;
+      c->released -= share_of(m, pairs_at(s->pairs, k), body[side], pairs_at(s->pairs, k)->barrier) / s->work->h2;
   }
   int block = block_of(m, block_moves(m, block_of(m, body[0])) ? body[0] : body[1]);
   if (counts) add_pair_work(s, k, work, cluster_of(s, block));

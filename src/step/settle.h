@@ -39,8 +39,8 @@ typedef struct Settle {
   Cluster *part; /* sums of chunks, see settle_number_parts */
 } Settle;
 
-/* The energy of the barriers at the start of the step, to the bodies: work->stored. */
-void settle_store(Work *work, const Pairs *pairs);
+/* The energy that the barriers bring into the step, to the bodies: work->stored. */
+void settle_store(Work *work, const Pairs *pairs, const ContactScene *scene);
 /* Did the pair act in the step? */
 bool settle_acts(const Pair *pair);
 /* Finds the clusters: root. */

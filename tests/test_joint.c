@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -348,12 +349,26 @@ static void check_energy(const Scene *s, int joint, Score *score) {
     for (int side = 0; side < 2; side++) {
       memcpy(q[side], s->work.q.body, sizeof q[side]);
       *unknown(&q[side][k / 12], k % 12) += side ? h : -h;
-      e[side] = joint_energy(&s->work, joint, q[side]);
+      e[side] = joint_energy(&s->work, joint, q[side], NULL);
     }
     double numeric = (e[1] - e[0]) / (2 * h);
     if ((exact != 0 || numeric != 0) && !crosses_corner(s, joint, q[0], q[1]))
       compare(score, abd_joint_kind_name(s->model.joint[joint].def.kind), k, exact, numeric, size, 2e-6);
   }
+}
+
+/* Poses that differ by rounding have energies that differ by no more than their rounding errors: under load by much more
+ * than that of a joint's small energy. */
+static void check_noise(const Scene *s, int joint) {
+  double noise = 0, e = joint_energy(&s->work, joint, s->work.q.body, &noise);
+  for (int side = -1; side <= 1; side += 2)
+    for (int k = 0; k < 12 * BODIES; k++) {
+      Affine q[BODIES];
+      memcpy(q, s->work.q.body, sizeof q);
+      *unknown(&q[k / 12], k % 12) *= 1 + side * DBL_EPSILON;
+      double change = joint_energy(&s->work, joint, q, NULL) - e;
+      if (fabs(change) > noise) fail_msg("joint %d, coordinate %d: %g of %g, noise %g", joint, k, change, e, noise);
+    }
 }
 
 /* The slope of a force is a function of its scalar alone; its curvature is that function's derivative. */
@@ -392,7 +407,7 @@ static void check_tension(const Scene *s, int joint, Score *score) {
   for (int f = 0; f < count; f++) {
     const Jet *jet = &force[f].jet;
     Affine q[2][BODIES];
-    double along = 0, e = joint_energy(&s->work, joint, s->work.q.body);
+    double along = 0, e = joint_energy(&s->work, joint, s->work.q.body, NULL);
     for (int side = 0; side < 2; side++) {
       memcpy(q[side], s->work.q.body, sizeof q[side]);
       for (int x = 0; x < jet->count; x++)
@@ -400,7 +415,8 @@ static void check_tension(const Scene *s, int joint, Score *score) {
     }
     for (int x = 0; x < jet->count; x++) along += affine_dot(&jet->gradient[x], &jet->gradient[x]);
     if (crosses_corner(s, joint, q[0], s->work.q.body) || crosses_corner(s, joint, q[1], s->work.q.body)) continue;
-    double numeric = (joint_energy(&s->work, joint, q[0]) + joint_energy(&s->work, joint, q[1]) - 2 * e) / (h * h);
+    double ends = joint_energy(&s->work, joint, q[0], NULL) + joint_energy(&s->work, joint, q[1], NULL);
+    double numeric = (ends - 2 * e) / (h * h);
     compare(score, "tension", f, force[f].curvature * along * along, numeric, fabs(numeric) + 1e-12 * fabs(e) / (h * h),
             1e-3);
     assert_true(force[f].slope == 0 && force[f].curvature > 0);
@@ -474,6 +490,7 @@ static void test_energies(void **state) {
     draw_terms(&s, &d);
     for (int j = 0; j < s.model.joint_count; j++) {
       check_energy(&s, j, &score[s.model.joint[j].def.kind]);
+      check_noise(&s, j);
       check_curvature(&s, j, &curvature);
       check_tension(&s, j, &tension);
       check_turning(&s, j, &turning);

@@ -191,9 +191,8 @@ static void add_joints(Cpu *cpu) {
     Island *g = island_of_joint(cpu->islands, j);
     JointTerm *t = &w->joint[j];
     if (!g || !g->selected || !t->active) continue;
-    t->energy_trial = joint_energy(w, j, w->trial.body);
+    t->energy_trial = joint_energy(w, j, w->trial.body, &g->noise);
     g->change += t->energy_trial - t->energy;
-    g->noise += ROUNDING_ENERGY * fabs(t->energy_trial);
   }
 }
 

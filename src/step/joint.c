@@ -154,7 +154,7 @@ void joint_begin(Work *work, int joint) {
   t->gap = y;
 }
 
-void joint_start(Work *work, int joint) { work->joint[joint].energy = joint_energy(work, joint, work->q.body); }
+void joint_start(Work *work, int joint) { work->joint[joint].energy = joint_energy(work, joint, work->q.body, NULL); }
 
 /* The twist of strained bodies depends on the poses that it refers to. If these followed every iteration, its energy
  * would change with them, and Newton's method would have no function to minimise. */
@@ -171,7 +171,7 @@ void joint_accept(Work *work, int joint) {
   t->fresh = false;
   if (joint_has_twist(j) && has_turned(joint_twist(j, work->q.body), t->twist)) {
     joint_follow(work, joint, work->q.body);
-    t->energy = joint_energy(work, joint, work->q.body);
+    t->energy = joint_energy(work, joint, work->q.body, NULL);
   }
   if (!t->active || j->def.kind == ABD_JOINT_GEAR) return;
   double y = stop_gap_at(work, joint, work->q.body);
@@ -180,7 +180,7 @@ void joint_accept(Work *work, int joint) {
   if (halved && y < BARRIER_TIGHT && factor > 1) {
     t->stop *= factor;
     t->stiffening *= factor;
-    t->energy = joint_energy(work, joint, work->q.body);
+    t->energy = joint_energy(work, joint, work->q.body, NULL);
   }
   if (halved || y > t->gap) t->gap = y;
 }
@@ -197,7 +197,7 @@ bool joint_renew(Work *work, int joint) {
     t->stiffness *= JOINT_STEP;
   t->worst = worst;
   t->renewals++;
-  t->energy = joint_energy(work, joint, work->q.body);
+  t->energy = joint_energy(work, joint, work->q.body, NULL);
   return true;
 }
 

@@ -43,8 +43,9 @@ void joint_follow(Work *work, int joint, const Affine *q);
 void joint_begin(Work *work, int joint);
 /* Computes its energy at work->q. Call it when all joints are prepared. */
 void joint_start(Work *work, int joint);
-/* Energy at poses q; the angle is unwrapped from the last accepted one. */
-double joint_energy(const Work *work, int joint, const Affine *q);
+/* Energy at poses q; the angle is unwrapped from the last accepted one. Adds its rounding error, which that of the poses
+ * makes as large as the joint's force, to *noise, unless that is NULL. */
+double joint_energy(const Work *work, int joint, const Affine *q, double *noise);
 int joint_forces(const Work *work, int joint, const Affine *q, JointForce force[JOINT_FORCES]);
 /* A distance d under the tension F resists turning by the stiffness F / d across it, in two directions, without a
  * force. Without it the Newton steps of a light body on a rope that swings fast overshoot by far. A distance under

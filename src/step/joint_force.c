@@ -75,15 +75,36 @@ bool joint_acts_on_coordinate(const Joint *j, const JointTerm *t) {
   return j->coordinate != ABD_COORDINATE_NONE && t->active;
 }
 
-double joint_energy(const Work *work, int joint, const Affine *q) {
+/* What rounding of the poses adds to a scalar. */
+static double jet_rounding(const Jet *jet, const Affine *q) {
+  double sum = 0;
+  for (int i = 0; i < jet->count; i++)
+    for (int k = 0; k < 4; k++) sum += norm(jet->gradient[i].n[k]) * norm(q[jet->body[i]].n[k]);
+  return ROUNDING_DISTANCE * sum;
+}
+
+static double sum_energy(const Jet *jet, JointAct act, const Affine *q, double *noise) {
+  if (noise) *noise += ROUNDING_ENERGY * fabs(act.energy) + fabs(act.slope) * jet_rounding(jet, q);
+  return act.energy;
+}
+
+double joint_energy(const Work *work, int joint, const Affine *q, double *noise) {
   const Joint *j = &work->model->joint[joint];
   const JointTerm *t = &work->joint[joint];
   double e = 0;
   if (!t->active) return 0;
-  for (int k = 0; k < j->row_count; k++) e += joint_act_row(t, k, joint_row(work, joint, k, q).value).energy;
-  if (joint_acts_on_coordinate(j, t))
-    e += joint_act_coordinate(work, joint, joint_coordinate_at(work, joint, q).value).energy;
-  if (joint_limits_angle(j)) e += act_angle(work, joint, joint_angle(work->model, joint, q, t->angle).value).energy;
+  for (int k = 0; k < j->row_count; k++) {
+    Jet row = joint_row(work, joint, k, q);
+    e += sum_energy(&row, joint_act_row(t, k, row.value), q, noise);
+  }
+  if (joint_acts_on_coordinate(j, t)) {
+    Jet s = joint_coordinate_at(work, joint, q);
+    e += sum_energy(&s, joint_act_coordinate(work, joint, s.value), q, noise);
+  }
+  if (joint_limits_angle(j)) {
+    Jet a = joint_angle(work->model, joint, q, t->angle);
+    e += sum_energy(&a, act_angle(work, joint, a.value), q, noise);
+  }
   return e;
 }
 

@@ -49,7 +49,7 @@ static void test_substeps(void **state) {
 }
 
 static double stiffened(double factor, double before, double gap) {
-  return law_stiffening((Stiffening){factor, before}, gap).factor;
+  return law_stiffening(factor, before, gap).factor;
 }
 
 /* A tight gap doubles the stiffening up to the limit, a middle one keeps it. A wide one relaxes it to what carries the
@@ -60,12 +60,13 @@ static void test_stiffening(void **state) {
   assert_true(stiffened(4, 1, 0.05) == 8 && stiffened(4, 1, 0.3) == 4 && law_relaxed(4, 0.3) == 4);
   assert_true(stiffened(4, 0.05, 0.055) == 4 && stiffened(4, 0.05, 0.045) == 4);
   assert_true(stiffened(4, 0.05, 0.035) == 8 && stiffened(4, 0.05, 0.07) == 8);
-  Stiffening jammed = law_stiffening((Stiffening){1, 1}, 0.05), wide = law_stiffening(jammed, 0.2);
-  assert_true(jammed.gap == 0.05 && law_stiffening(jammed, 0.052).gap == 0.05 && wide.gap == 1 && wide.factor == 2);
+  Stiffening first = law_stiffening(1, 1, 0.05), jammed = law_stiffening(2, 0.05, 0.052), wide = law_stiffening(2, 0.05, 0.2);
+  assert_true(first.gap == 0.05 && jammed.gap == 0.05 && wide.gap == 1);
+  assert_true(first.factor == 2 && jammed.factor == 2 && wide.factor == 2);
+  assert_true(first.last == 1 && jammed.last == 2 && wide.last == 2);
   assert_float_equal(law_relaxed(4, 0.6) * barrier_d1(0.5), 4 * barrier_d1(0.6), 1e-12);
   assert_true(law_relaxed(4, 0.99) == 1 && law_relaxed(40, 0.99) == 10 && law_relaxed(40, 2) == 10);
-  assert_true(law_jams((Stiffening){4, 0.05}, 0.055) && !law_jams((Stiffening){4, 0.05}, 0.07) &&
-              !law_jams((Stiffening){1, 1}, 0.05));
+  assert_true(law_jams(0.05, 0.055) && !law_jams(0.05, 0.07) && !law_jams(1, 0.05));
   assert_true(law_relaxed(1.05, 0.8) == 1);
   assert_true(stiffened(2e6, 1, 0.05) == 2e6);
   assert_true(law_raise(1) > 1 && law_raise(2e6) == 1);
@@ -78,7 +79,7 @@ static double held(const Model *m, Stiffening memory, double now, double gap, do
   State state = {.duration = h, .memory = &remembered, .memory_count = 1};
   ContactScene scene = {.model = m, .range = r};
   p.stiffness = law_stiffness(m, (LawStep){h, h * h}, now, pair_mass(m, &p), approach);
-  return pair_held(&p, &scene, h * h, &state);
+  return pair_barrier_before(&p, &scene, h * h, &state);
 }
 
 /* A barrier that was made stiffer between two steps had less energy, one made softer no more than it has now. */
@@ -89,13 +90,13 @@ static void test_held(void **state) {
   m.def.contact.stiffness = 1;
   m.body = body;
   m.body_count = 2;
-  Stiffening tight = law_stiffening((Stiffening){4, 1}, 0.05), jammed = law_stiffening((Stiffening){4, 0.055}, 0.05);
-  assert_float_equal(held(&m, tight, 8, 0.05, 0), 0.5, 1e-12);
-  assert_float_equal(held(&m, jammed, 4, 0.05, 0), 1, 1e-12);
-  assert_float_equal(held(&m, (Stiffening){4, 1}, 4, 0.3, 0), 1, 1e-12);
-  assert_float_equal(held(&m, (Stiffening){4, 1}, 1, 0.9, 0), 1, 1e-12);
+  assert_float_equal(held(&m, law_stiffening(4, 1, 0.05), 8, 0.05, 0), 0.5, 1e-12);
+  assert_float_equal(held(&m, law_stiffening(8, 0.05, 0.05), 8, 0.05, 0), 1, 1e-12);
+  assert_float_equal(held(&m, law_stiffening(2e6, 1, 0.05), 2e6, 0.05, 0), 1, 1e-12);
+  assert_float_equal(held(&m, law_stiffening(4, 1, 0.3), 4, 0.3, 0), 1, 1e-12);
+  assert_float_equal(held(&m, law_stiffening(4, 1, 0.9), 1, 0.9, 0), 1, 1e-12);
   const double rest = law_stiffness(&m, (LawStep){m.def.dt, m.def.dt * m.def.dt}, 4, 7, 0);
-  assert_float_equal(held(&m, (Stiffening){4, 1}, 4, 0.3, 3 * rest / (7 * 1e-3)), 1.0 / 3, 1e-12);
+  assert_float_equal(held(&m, law_stiffening(4, 1, 0.3), 4, 0.3, 3 * rest / (7 * 1e-3)), 1.0 / 3, 1e-12);
 }
 
 static void test_friction_settles(void **state) {

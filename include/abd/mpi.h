@@ -6,8 +6,9 @@
  *
  * Between abd_mpi_begin and abd_mpi_end all ranks make the same calls on the same worlds in the same order. Each rank
  * then has the whole state; if pairs are divided (AbdSolverDef.ranks), with the bits of a run by one process. Contacts
- * of divided bodies are those of all ranks on rank 0 alone. A call that fails on one rank alone returns ABD_INTERRUPTED
- * on the others; abd_mpi_agree tells them. The start of a world is checked by rank 0. */
+ * of divided bodies are those of all ranks on rank 0 alone. A step that fails on one rank alone returns ABD_INTERRUPTED
+ * on the others and can be taken again, unless joints broke: then destroy the worlds. Whether other calls failed on a
+ * rank, abd_mpi_agree tells. The start of a world is checked by rank 0. */
 #ifndef ABD_PUBLIC_MPI_H
 #define ABD_PUBLIC_MPI_H
 

@@ -1,5 +1,7 @@
 /* Joints that break: after a step, those whose force or torque was above their limit are removed. Tested in
- * tests/test_breaking.c. */
+ * tests/test_breaking.c, tests/ranks_memory.c. */
+#include <abd/mpi.h>
+
 #include "api/world.h"
 #include "model/change.h"
 
@@ -21,7 +23,7 @@ static bool add_broken(AbdWorld *world, const AbdBrokenJoint *load) {
   return world_raise(world, ABD_EVENT_JOINT_BROKE, load->body_a, load->body_b, load->joint);
 }
 
-AbdStatus world_find_broken(AbdWorld *world, AbdError *error) {
+static AbdStatus find_broken(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
   world->broken.count = 0;
   for (int j = 0; j < m->joint_count; j++) {
@@ -61,7 +63,7 @@ static void restart(AbdWorld *world, AbdBodyId body) {
   if (index >= 0) world->state.restart[index] = 1;
 }
 
-AbdStatus world_remove_broken(AbdWorld *world, AbdError *error) {
+static AbdStatus remove_broken(AbdWorld *world, AbdError *error) {
   int first = world->pending.count;
   if (world->broken.count == 0) return ABD_OK;
   Model *m = world_edit(world, error);
@@ -78,6 +80,23 @@ AbdStatus world_remove_broken(AbdWorld *world, AbdError *error) {
     restart(world, world->broken.item[k].body_b);
   }
   return status;
+}
+
+static bool any_can_break(const Model *m) {
+  bool found = false;
+  for (int j = 0; j < m->joint_count && !found; j++) found = can_break(&m->joint[j]);
+  return found;
+}
+
+AbdStatus world_break_joints(AbdWorld *world, AbdError *error) {
+  bool may = any_can_break(&world->model);
+  AbdStatus status = find_broken(world, error);
+  world_publish_events(world);
+  if (status == ABD_OK) status = remove_broken(world, error);
+  bool all = !may || abd_mpi_agree(status == ABD_OK);
+  if (all || status != ABD_OK) return status;
+  return fault(error, ABD_INTERRUPTED, "another rank could not remove the joints that broke in step %lld",
+               (long long)world->state.step);
 }
 
 size_t abd_world_broken_joints(const AbdWorld *world, AbdBrokenJoint *joint, size_t capacity) {

@@ -296,8 +296,8 @@ static AbdStatus solve_step(AbdWorld *world, AbdStepReport *report, AbdError *er
   return error->status;
 }
 
-/* The step is taken by all ranks or by none. A rank whose memory is out leaves the others in a meeting, from which they
- * come here too. */
+/* The step is taken by all ranks or by none. A rank whose memory is out leaves the others in an exchange; that fails, and
+ * they come here too. */
 static AbdStatus step_together(AbdWorld *world, AbdStepReport *report, AbdError *error) {
   AbdStatus status = step_ready(world, error);
   int pending = world->pending.count;
@@ -319,9 +319,7 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (step_together(world, report, error)) return error->status;
   substeps_finish(&world->substeps, &world->state, &world->next, &world->model);
   world->contacts_known = true;
-  AbdStatus status = world_find_broken(world, error);
-  world_publish_events(world);
-  if (status == ABD_OK) status = world_remove_broken(world, error);
+  AbdStatus status = world_break_joints(world, error);
   report->step = world->state.step;
   report->time = abd_world_time(world);
   report->events = world->event.count;

@@ -127,9 +127,9 @@ size_t world_present_contacts(const AbdWorld *world, AbdContact *contact, size_t
 /* search.c: what a contact does at poses q. */
 ContactTorque world_contact_torque(const AbdWorld *world, const AbdContact *contact, Nodes q);
 
-/* breaking.c: lists the joints that broke in the step that ended, with their events; removes them. */
-AbdStatus world_find_broken(AbdWorld *world, AbdError *error);
-AbdStatus world_remove_broken(AbdWorld *world, AbdError *error);
+/* breaking.c: lists the joints that broke in the step that ended, publishes its events and removes these joints. If a
+ * rank cannot, the call fails on all; their worlds differ then and are of no use. */
+AbdStatus world_break_joints(AbdWorld *world, AbdError *error);
 
 /* check.c: fails if a suspect body crosses another or is nearer to it than contact allows. */
 AbdStatus world_check(const Model *model, Nodes q, const bool *suspect, AbdError *error);

@@ -15,20 +15,14 @@ double law_stiffness(const Model *m, LawStep step, double factor, double mass, d
 
 /* The load of bodies that jam grows with the stiffness, and their gap stays. A factor that doubled until the gap is
  * wide would strain them with energy that nothing gave. */
-bool law_jams(Stiffening before, double gap) {
-  return gap > STIFFEN_SAME * before.gap && STIFFEN_SAME * gap < before.gap;
+bool law_jams(double grown_at, double gap) {
+  return gap > STIFFEN_SAME * grown_at && STIFFEN_SAME * gap < grown_at;
 }
 
-Stiffening law_stiffening(Stiffening before, double gap) {
-  bool same = law_jams(before, gap);
-  if (!(gap < BARRIER_TIGHT)) return (Stiffening){before.factor, 1};
-  if (same) return before;
-  return (Stiffening){before.factor < STIFFENING_MAX ? STIFFEN_STEP * before.factor : before.factor, gap};
-}
-
-double law_factor_before(Stiffening now, double gap) {
-  bool doubled = gap < BARRIER_TIGHT && fabs(now.gap - gap) <= 1e-6 * gap; /* the same but for rounding */
-  return doubled ? now.factor / STIFFEN_STEP : now.factor;
+Stiffening law_stiffening(double factor, double grown_at, double gap) {
+  if (!(gap < BARRIER_TIGHT)) return (Stiffening){factor, factor, 1};
+  if (law_jams(grown_at, gap)) return (Stiffening){factor, factor, grown_at};
+  return (Stiffening){factor < STIFFENING_MAX ? STIFFEN_STEP * factor : factor, factor, gap};
 }
 
 double law_relaxed(double factor, double gap) {
@@ -131,22 +125,23 @@ const PairMemory *pair_memory(const State *state, int a, int b) {
   return NULL;
 }
 
+static double stiffness_of(const Pair *p, const Model *m, LawStep step, double factor, double approach) {
+  return m->def.contact.stiffness * law_stiffness(m, step, factor, pair_mass(m, p), approach);
+}
+
 void pair_set_stiffness(Pair *p, const ContactScene *scene, double h2, const State *state) {
-  const Model *m = scene->model;
   const PairMemory *memory = pair_memory(state, p->a, p->b);
   p->stiffening = law_relaxed(memory ? memory->stiffening.factor : 1, p->min_gap / scene->range);
-  LawStep step = {state->duration, h2};
-  p->stiffness = m->def.contact.stiffness * law_stiffness(m, step, p->stiffening, pair_mass(m, p), p->approach);
+  p->stiffness = stiffness_of(p, scene->model, (LawStep){state->duration, h2}, p->stiffening, p->approach);
   p->energy = p->barrier *= p->stiffness;
   p->gap = p->min_gap;
 }
 
-double pair_held(const Pair *p, const ContactScene *scene, double h2, const State *state) {
+double pair_barrier_before(const Pair *p, const ContactScene *scene, double h2, const State *state) {
   const PairMemory *memory = pair_memory(state, p->a, p->b);
-  double factor = memory ? law_factor_before(memory->stiffening, p->min_gap / scene->range) : 1;
-  LawStep step = {state->duration, h2};
-  double before = law_stiffness(scene->model, step, least(factor, p->stiffening), pair_mass(scene->model, p), 0);
-  return p->barrier * least(1, scene->model->def.contact.stiffness * before / p->stiffness);
+  double factor = least(memory ? memory->stiffening.last : 1, p->stiffening);
+  double before = stiffness_of(p, scene->model, (LawStep){state->duration, h2}, factor, 0);
+  return p->barrier * least(1, before / p->stiffness);
 }
 
 /* Would a contact of this stiffness be tight under a force? */
@@ -160,7 +155,7 @@ void pair_stiffen(Pair *p, double range, const State *state) {
   double factor = law_raise(p->stiffening);
   if (p->min_gap > BARRIER_TIGHT * range || factor == 1 || !is_soft_for(p->expected, p->stiffness, range)) return;
   const PairMemory *memory = pair_memory(state, p->a, p->b);
-  if (memory && law_jams(memory->stiffening, p->min_gap / range)) return;
+  if (memory && law_jams(memory->stiffening.gap, p->min_gap / range)) return;
   p->energy += (factor - 1) * p->barrier;
   p->barrier *= factor;
   p->stiffness *= factor;
@@ -189,8 +184,7 @@ bool pair_remembers(const Pair *p, const Model *m) {
 
 Stiffening pair_stiffening(const Pair *p, const ContactScene *scene, const State *state) {
   const PairMemory *memory = pair_memory(state, p->a, p->b);
-  Stiffening before = {p->stiffening, memory ? memory->stiffening.gap : 1};
-  return law_stiffening(before, p->min_gap / scene->range);
+  return law_stiffening(p->stiffening, memory ? memory->stiffening.gap : 1, p->min_gap / scene->range);
 }
 
 void pair_save_anchors(const Pair *p, const ContactScene *scene, const Affine *q, Anchor *anchor) {

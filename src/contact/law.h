@@ -14,14 +14,12 @@ typedef struct LawStep {
  * it has as many joules in sub-steps as in whole steps. Contacts under load would otherwise gain energy when steps are
  * split. */
 double law_stiffness(const Model *model, LawStep step, double factor, double mass, double approach);
-/* That factor at the end of a step, from the one before and the gap as a part of the range. A barrier
- * whose gap is below a tenth of the range is too soft for its load: the factor doubles, unless the gap hardly changed
- * when it last did. */
-Stiffening law_stiffening(Stiffening before, double gap);
+/* What the end of a step makes of its factor, from the gap and the one at which the factor last grew, as parts of the
+ * range. A barrier whose gap is below a tenth of the range is too soft for its load: the factor doubles, unless the gap
+ * hardly changed when it last did. */
+Stiffening law_stiffening(double factor, double grown_at, double gap);
 /* Whether the gap is about that at which the barrier was made stiffer last: then its load grew with the stiffness. */
-bool law_jams(Stiffening before, double gap);
-/* The factor before a step ended that left this one, from the gap then. */
-double law_factor_before(Stiffening now, double gap);
+bool law_jams(double grown_at, double gap);
 /* The factor at the start of the next step: if the gap is beyond half of the range, what would carry the load there, 1
  * at least. */
 double law_relaxed(double factor, double gap);
@@ -44,7 +42,7 @@ void pair_begin(Pair *pair, const ContactScene *scene, const Affine *q, const Af
 void pair_set_stiffness(Pair *pair, const ContactScene *scene, double h2, const State *state);
 /* The energy that the barrier had at the end of the last step, as far as is known: less than that at the start of this
  * one if it is stiffer now, by its stiffening or to stop an approach. */
-double pair_held(const Pair *pair, const ContactScene *scene, double h2, const State *state);
+double pair_barrier_before(const Pair *pair, const ContactScene *scene, double h2, const State *state);
 /* Raises the stiffness in the middle of a step if the gap is tight and the expected force needs it, unless the pair
  * jams. state: at the start of the step. */
 void pair_stiffen(Pair *pair, double range, const State *state);

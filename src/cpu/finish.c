@@ -64,7 +64,7 @@ static bool save_memory(Finish *f) {
     const int *body = cpu->pairs.body[k];
     int own = cpu->pair_of[k];
     cpu->pair_of[count] = k;
-    after->memory[count++] = (PairMemory){body[0], body[1], anchors, own, {1, 1}};
+    after->memory[count++] = (PairMemory){body[0], body[1], anchors, own, {1, 1, 1}};
     anchors += own;
   }
   if (!mem_reserve((void **)&after->anchor, &after->anchor_capacity, anchors, sizeof(Anchor))) return false;

@@ -35,7 +35,8 @@ typedef struct Joint {
 /* How much stiffer a barrier had to become, see contact/law.h. */
 typedef struct Stiffening {
   double factor; /* >= 1 */
-  double gap;    /* [range] at which it last grew, while it is tight; else 1 */
+  double last;   /* the factor with which the last step ended */
+  double gap;    /* [range] at which the factor last grew, while it is tight; else 1 */
 } Stiffening;
 
 /* The state of a joint from step to step. */

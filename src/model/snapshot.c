@@ -17,7 +17,7 @@ typedef struct Header {
   double range, tolerance; /* the world's, which may be automatic */
   uint64_t checksum;       /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst14";
+static const char snapshot_magic[8] = "abdst15";
 
 static Header header_of(const State *state, const Model *model) {
   return (Header){.step = state->step,
@@ -226,7 +226,10 @@ static AbdStatus check_numbers(const unsigned char *bytes, size_t count, const c
   return ABD_OK;
 }
 
-static bool is_stiffening(Stiffening s) { return s.factor >= 1 && isfinite(s.factor) && s.gap >= 0 && s.gap <= 1; }
+static bool is_factor(double factor) { return factor >= 1 && isfinite(factor); }
+static bool is_stiffening(Stiffening s) {
+  return is_factor(s.factor) && is_factor(s.last) && s.gap >= 0 && s.gap <= 1;
+}
 
 /* The pairs must be of bodies of this world, in the order in which they are searched, and share out the anchors. */
 static AbdStatus check_memories(const Header *h, const Model *model, const unsigned char *bytes, AbdError *error) {

@@ -115,7 +115,7 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
   for (int k = 0; k < model->attachment_count; k++)
     state->restart[model->soft[model->attachment[k].soft].body] |= state->restart[model->attachment[k].body];
   for (int j = 0; j < model->joint_count; j++)
-    state->joint[j] = (JointState){.stiffening = {1, 1}, .drive = model->joint[j].def.drive};
+    state->joint[j] = (JointState){.stiffening = {1, 1, 1}, .drive = model->joint[j].def.drive};
   return ABD_OK;
 }
 

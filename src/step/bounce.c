@@ -27,7 +27,7 @@ typedef struct Bounce {
   const Pairs *pairs;
   const ContactScene *scene;
   JointedFlight *flight;
-  LoneMechanism lone; /* that joints are satisfied for */
+  LoneMechanism lone; /* the mechanism whose velocities are projected */
   State *after;
   Blows *blows;
   Affine *solved; /* per body: its rate after the solve */
@@ -248,7 +248,7 @@ static Outcome answer(Bounce *b, int side) {
   return outcome;
 }
 
-/* The body itself if it gives way, or else the next one of its mechanism; -1: none. */
+/* The body itself if it is dynamic, or else the next one of its mechanism that is; -1: none. */
 static int body_from(const Bounce *b, int block) {
   const JointedFlight *f = b->flight;
   if (block < 0 || is_free_body(b, block)) return block;
@@ -282,7 +282,7 @@ static void add_answer(Bounce *b, int side, double part) {
 /* ---- meetings of mechanisms ----
  *
  * With joints, impulses change more velocities than those of their own bodies, linearly. What one on each body of a
- * meeting does to the others is found once. */
+ * meeting does to those of its mechanism is found once. */
 
 static bool list_bodies(Bounce *b, Meeting *m) {
   Coupling *c = &m->coupling;

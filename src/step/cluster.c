@@ -142,7 +142,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   if (!block_is_vertex(m, i)) c->strain += body_strain_energy(m, i, &q) - body_strain_energy(m, i, &q0);
   c->kinetic += kinetic;
   c->pushed |= r.given.forces != 0 || r.given.drag != 0;
-  c->solved |= block_is_vertex(m, i) || !w->bounced[i];
+  c->unbounced |= block_is_vertex(m, i) || !w->bounced[i];
   uint32_t fixed = block_is_vertex(m, i) ? 0 : m->body[i].fixed;
   c->held |= fixed;
   c->let |= ~fixed;
@@ -164,7 +164,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
 
 void cluster_join(Cluster *c, const Cluster *p) {
   c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
-  c->guided |= p->guided, c->jointed |= p->jointed, c->soft |= p->soft, c->solved |= p->solved;
+  c->guided |= p->guided, c->jointed |= p->jointed, c->soft |= p->soft, c->unbounced |= p->unbounced;
   c->held |= p->held, c->let |= p->let;
   c->gain += p->gain, c->risen += p->risen, c->strain += p->strain, c->known += p->known;
   c->swing[0] += p->swing[0], c->swing[1] += p->swing[1];
@@ -235,8 +235,8 @@ static double find_rigid_motion(Cluster *c, double h) {
   c->turning_kept = turning_of(c, j, kept);
   double moving = 0.5 * c->mass * norm_sq(c->velocity), turning = 0.5 * dot(c->turning, l);
   c->turning_energy = 0.5 * dot(c->turning_kept, kept);
-  c->moved = c->turning_energy - turning + 0.5 * c->mass * norm_sq(c->velocity_kept) - moving;
-  c->gain += c->moved;
+  c->returning = c->turning_energy - turning + 0.5 * c->mass * norm_sq(c->velocity_kept) - moving;
+  c->gain += c->returning;
   return c->kinetic - moving - turning;
 }
 
@@ -285,10 +285,10 @@ static double unexplained(Cluster *c, double gain) {
   return most(0, gain - taken - most(0, c->released));
 }
 
-/* Impulses give all bodies of the cluster the energy that restitution says. What the angular momentum took of it after
- * that is returned, to velocities that are at most doubled in energy. */
-static void return_moved(Cluster *c) {
-  double lost = -most(c->moved, c->gain);
+/* Impulses give all bodies of the cluster the energy that restitution says. What the return of its momenta took of that
+ * goes back to the velocities relative to the rigid motion, whose energy it doubles at most. */
+static void return_energy(Cluster *c) {
+  double lost = -most(c->returning, c->gain);
   if (lost > 0 && c->scaled > 0) c->factor = sqrt(1 + least(1, lost / c->scaled));
 }
 
@@ -324,7 +324,7 @@ void cluster_close(Cluster *c, double h) {
   double gain = false_gain(c);
   double left = unexplained(c, gain);
   if (c->scaled > 0 && corrects(c, left)) correct(c, left);
-  else if (!c->tied && !c->solved) return_moved(c);
+  else if (!c->tied && !c->unbounced) return_energy(c);
   owe(c, gain - corrected(c));
   if (!c->tied && (c->touched || !c->jointed)) slow_turning(c);
 }

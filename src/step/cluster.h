@@ -7,8 +7,8 @@
  * relative to its motion as one rigid body, so that momentum is kept. This motion has the angular momentum that the
  * cluster had before: contact changes it by its arm, of first order in the step. Under `rigid`, bodies and soft
  * vertices have different integrators, which turn a force between them into different impulses. So a free cluster with
- * a soft body also gets back the momentum it had. In a blow at an arm this changes the energy, since the bodies are where
- * an impact without bounce led them. What it took of a cluster that bounced is returned.
+ * a soft body also gets back the momentum it had. In a blow off centre this changes the energy, since the bodies are
+ * where an impact without bounce led them. A cluster that bounced gets back what it took.
  *
  * A barrier that relaxes after an impact lifts bodies on the world. As far as the energy that it loses explains that, it
  * is no gain. What is one is taken first from velocities along what contacts gave, so that a body keeps its speed along
@@ -34,7 +34,7 @@ typedef struct Cluster {
   bool jointed;                 /* it has joints */
   bool guided;                  /* by a rope that stays taut */
   bool soft;                    /* it has soft bodies */
-  bool solved;                  /* it has blocks that did not bounce */
+  bool unbounced;               /* it has blocks that did not bounce */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   uint32_t held, let;           /* ABD_FIX_* bits that some of its blocks have, and do not have */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
@@ -50,7 +50,7 @@ typedef struct Cluster {
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
   bool took;                    /* contact took of the half kicks at the end of the step, see State.taken */
   double returned;              /* [J] kinetic energy of what contact took of half kicks */
-  double moved;                 /* [J] rise of the energy of its rigid motion to that which keeps the momenta */
+  double returning;             /* [J] what the return of its momenta adds to the energy of its rigid motion */
   double kinetic, scaled, mass; /* scaled: kinetic energy relative to the rigid motion */
   Momenta own;                  /* at the end of the step */
   Momenta whole, before;        /* the same and at the start, with what contact took of half kicks, see State.taken */

@@ -83,7 +83,8 @@ static double jet_rounding(const Jet *jet, const Affine *q) {
   return ROUNDING_DISTANCE * sum;
 }
 
-static double sum_energy(const Jet *jet, JointAct act, const Affine *q, double *noise) {
+/* noise: grows by the rounding of the energy; may be NULL. */
+static double energy_of(JointAct act, const Jet *jet, const Affine *q, double *noise) {
   if (noise) *noise += ROUNDING_ENERGY * fabs(act.energy) + fabs(act.slope) * jet_rounding(jet, q);
   return act.energy;
 }
@@ -95,15 +96,15 @@ double joint_energy(const Work *work, int joint, const Affine *q, double *noise)
   if (!t->active) return 0;
   for (int k = 0; k < j->row_count; k++) {
     Jet row = joint_row(work, joint, k, q);
-    e += sum_energy(&row, joint_act_row(t, k, row.value), q, noise);
+    e += energy_of(joint_act_row(t, k, row.value), &row, q, noise);
   }
   if (joint_acts_on_coordinate(j, t)) {
     Jet s = joint_coordinate_at(work, joint, q);
-    e += sum_energy(&s, joint_act_coordinate(work, joint, s.value), q, noise);
+    e += energy_of(joint_act_coordinate(work, joint, s.value), &s, q, noise);
   }
   if (joint_limits_angle(j)) {
     Jet a = joint_angle(work->model, joint, q, t->angle);
-    e += sum_energy(&a, act_angle(work, joint, a.value), q, noise);
+    e += energy_of(act_angle(work, joint, a.value), &a, q, noise);
   }
   return e;
 }

@@ -91,7 +91,7 @@ void mechanism_push(JointedFlight *flight, double part);
 
 /* ---- one mechanism ---- */
 
-/* One mechanism as a flight of its own, for mechanism_project. What it takes does not grow with the others. */
+/* One mechanism as a flight of its own, for mechanism_project: a projection costs no more with others in the world. */
 typedef struct LoneMechanism {
   JointedFlight flight;
   JointedFlight *all;

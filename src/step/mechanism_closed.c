@@ -1,11 +1,12 @@
 /* Velocities of mechanisms whose joints were closed by displacements, at the end of a free flight. See
  * step/mechanism.h.
  *
- * Displacements that close joints after a long way may be so large that they add energy. Closed joints are a projection
- * of the velocities in the metric of inertia. It takes none from, and adds none to, a motion that the joints admit, so
- * the energy of what differs from such a motion does not rise. The motion is that of all bodies as one rigid body: with
- * the script of a mechanism that has one, or else with the mean velocity, which joints between bodies keep. If the
- * energy against it is larger than before, the velocities against it are scaled to what there was. Tested in
+ * Displacements that close joints after a long way may be so large that they add energy. To close the joints is to
+ * project the velocities in the metric of inertia. That leaves a motion alone which the joints admit, so the energy
+ * relative to such a motion does not rise. The motion is that of all bodies as one rigid body: with the script of a
+ * mechanism that has one, or else with the mean velocity, which joints between bodies keep. If the energy relative to it
+ * is larger than before, the velocities relative to it are scaled to what there was. With several scripts, or joints to
+ * the world too, no rigid motion is admitted, and that with the fastest script is a heuristic. Tested in
  * tests/test_motion.c. */
 #include "step/mechanism.h"
 
@@ -45,7 +46,7 @@ static double twice_energy(const Model *m, int body, const Affine *at, Flight f)
   return m->body[body].mass * dot(f.v, f.v) + dot(f.l, freedom_spin(&m->body[body], affine_linear(at), f.l));
 }
 
-static Flight less(Flight a, Flight b) { return (Flight){sub(a.v, b.v), sub(a.l, b.l)}; }
+static Flight flight_less(Flight a, Flight b) { return (Flight){sub(a.v, b.v), sub(a.l, b.l)}; }
 
 /* The mean velocities of block k in the step if it moved rigidly with the script, as far as it is free to; with its
  * angular momentum at a pose. Without a script: none. */
@@ -75,8 +76,8 @@ static void add_closed(const JointedFlight *f, int k, Closing *sum) {
   int body = f->block[k];
   Flight open = f->flight[k], closed = f->work->flight[body];
   sum->mass += m->body[body].mass;
-  sum->open += twice_energy(m, body, &f->from[k], less(open, carried(f, k, &f->from[k], sum)));
-  sum->closed += twice_energy(m, body, &f->pose[k], less(closed, carried(f, k, &f->pose[k], sum)));
+  sum->open += twice_energy(m, body, &f->from[k], flight_less(open, carried(f, k, &f->from[k], sum)));
+  sum->closed += twice_energy(m, body, &f->pose[k], flight_less(closed, carried(f, k, &f->pose[k], sum)));
   add_displaced(f, k, sum);
   sum->fall = add_scaled(sum->fall, m->body[body].mass, open.v);
   sum->momentum = add_scaled(sum->momentum, m->body[body].mass, closed.v);

@@ -4,23 +4,12 @@
 
 #include <string.h>
 
-/* The place of a block that a joint moves; -1: none. */
-static int place_of_joint(const JointedFlight *f, int joint) {
-  const Joint *j = &f->work->model->joint[joint];
-  int place = -1;
-  for (int x = 0; x < 2 && place < 0; x++)
-    if (j->end[x].body >= 0) place = f->index[j->end[x].body];
-  for (int x = 0; x < 2 && place < 0; x++)
-    if (j->partner[x] >= 0) place = place_of_joint(f, j->partner[x]);
-  return place;
-}
-
 static void list_joints(LoneMechanism *lone) {
   const JointedFlight *all = lone->all;
   int row = all->row_count;
   for (int k = 0; k < all->count; k++) lone->joint_of[k] = -1;
   for (int i = all->joint_count - 1; i >= 0; i--) {
-    int place = place_of_joint(all, all->joint[i]);
+    int body = joint_body(all->work->model, all->joint[i]), place = body < 0 ? -1 : all->index[body];
     row -= all->work->model->joint[all->joint[i]].row_count;
     lone->first_row[i] = row;
     lone->next_joint[i] = -1;

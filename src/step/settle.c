@@ -36,7 +36,7 @@ void settle_store(Work *w, const Pairs *pairs, const ContactScene *scene) {
   for (int k = 0; k < pairs->count; k++) {
     const Pair *p = pairs_at(pairs, k);
     if (!(p->barrier > 0)) continue;
-    double held = pair_held(p, scene, w->h2, w->state);
+    double held = pair_barrier_before(p, scene, w->h2, w->state);
     w->stored[p->a] += share_of(w->model, p, p->a, held);
     if (p->b != p->a) w->stored[p->b] += share_of(w->model, p, p->b, held);
   }

@@ -679,8 +679,8 @@ static void test_off_centre(void **state) {
   const double dt[] = {0.02, 0.01}, aside[] = {0.05, 0.2};
   for (int k = 0; k < 4; k++) {
     BlowEnergy left = left_by_blows(dt[k / 2], aside[k % 2]);
-    printf("  dt %g, %g m off centre: %.6f to %.6f of the energy is left, %.1e in the barrier after the blow\n", dt[k / 2],
-           aside[k % 2], left.least, left.most, left.barrier);
+    printf("  dt %g, %g m off centre: %.6f to %.6f of the energy is left, %.1e in the barrier after the blow\n",
+           dt[k / 2], aside[k % 2], left.least, left.most, left.barrier);
     lab_expect_near("least energy after a blow", left.least, 1, 2e-3);
     lab_expect_near("most energy after a blow", left.most, 1, 2e-3);
     lab_expect_below("energy in the barrier after a blow", left.barrier, 2e-3);

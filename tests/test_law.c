@@ -48,9 +48,7 @@ static void test_substeps(void **state) {
   }
 }
 
-static double stiffened(double factor, double before, double gap) {
-  return law_stiffening(factor, before, gap).factor;
-}
+static double stiffened(double factor, double before, double gap) { return law_stiffening(factor, before, gap).factor; }
 
 /* A tight gap doubles the stiffening up to the limit, a middle one keeps it. A wide one relaxes it to what carries the
  * same load at half the range, by a factor of four at most, down to 1. A tight gap that hardly changed when it was made
@@ -60,7 +58,8 @@ static void test_stiffening(void **state) {
   assert_true(stiffened(4, 1, 0.05) == 8 && stiffened(4, 1, 0.3) == 4 && law_relaxed(4, 0.3) == 4);
   assert_true(stiffened(4, 0.05, 0.055) == 4 && stiffened(4, 0.05, 0.045) == 4);
   assert_true(stiffened(4, 0.05, 0.035) == 8 && stiffened(4, 0.05, 0.07) == 8);
-  Stiffening first = law_stiffening(1, 1, 0.05), jammed = law_stiffening(2, 0.05, 0.052), wide = law_stiffening(2, 0.05, 0.2);
+  Stiffening first = law_stiffening(1, 1, 0.05), jammed = law_stiffening(2, 0.05, 0.052),
+             wide = law_stiffening(2, 0.05, 0.2);
   assert_true(first.gap == 0.05 && jammed.gap == 0.05 && wide.gap == 1);
   assert_true(first.factor == 2 && jammed.factor == 2 && wide.factor == 2);
   assert_true(first.last == 1 && jammed.last == 2 && wide.last == 2);

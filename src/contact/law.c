@@ -15,9 +15,7 @@ double law_stiffness(const Model *m, LawStep step, double factor, double mass, d
 
 /* The load of bodies that jam grows with the stiffness, and their gap stays. A factor that doubled until the gap is
  * wide would strain them with energy that nothing gave. */
-bool law_jams(double grown_at, double gap) {
-  return gap > STIFFEN_SAME * grown_at && STIFFEN_SAME * gap < grown_at;
-}
+bool law_jams(double grown_at, double gap) { return gap > STIFFEN_SAME * grown_at && STIFFEN_SAME * gap < grown_at; }
 
 Stiffening law_stiffening(double factor, double grown_at, double gap) {
   if (!(gap < BARRIER_TIGHT)) return (Stiffening){factor, factor, 1};

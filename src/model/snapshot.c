@@ -227,9 +227,7 @@ static AbdStatus check_numbers(const unsigned char *bytes, size_t count, const c
 }
 
 static bool is_factor(double factor) { return factor >= 1 && isfinite(factor); }
-static bool is_stiffening(Stiffening s) {
-  return is_factor(s.factor) && is_factor(s.last) && s.gap >= 0 && s.gap <= 1;
-}
+static bool is_stiffening(Stiffening s) { return is_factor(s.factor) && is_factor(s.last) && s.gap >= 0 && s.gap <= 1; }
 
 /* The pairs must be of bodies of this world, in the order in which they are searched, and share out the anchors. */
 static AbdStatus check_memories(const Header *h, const Model *model, const unsigned char *bytes, AbdError *error) {

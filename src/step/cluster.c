@@ -163,10 +163,11 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
 }
 
 void cluster_join(Cluster *c, const Cluster *p) {
-  c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
+  c->tied |= p->tied, c->driven |= p->driven, c->scripted |= p->scripted, c->touched |= p->touched;
   c->guided |= p->guided, c->jointed |= p->jointed, c->soft |= p->soft, c->unbounced |= p->unbounced;
   c->held |= p->held, c->let |= p->let;
   c->gain += p->gain, c->risen += p->risen, c->strain += p->strain, c->known += p->known;
+  c->drive_work += p->drive_work;
   c->swing[0] += p->swing[0], c->swing[1] += p->swing[1];
   c->released += p->released, c->lifted += p->lifted, c->pushed_energy += p->pushed_energy;
   c->owed += p->owed, c->joints += p->joints, c->exchange += p->exchange;
@@ -259,8 +260,10 @@ static bool corrects(const Cluster *c, double gain) {
   return gain > (c->touched || !c->jointed ? 0 : -small_loss(c) * c->scaled);
 }
 
-/* The gain to correct, with that of earlier steps. The errors of springs in flight oscillate. */
+/* The gain to correct, with that of earlier steps. What drives take of the energy may go elsewhere. The errors of
+ * springs in flight oscillate. */
 static double false_gain(const Cluster *c) {
+  if (c->driven) return most(0, c->gain - most(0, c->drive_work));
   if (c->touched) return c->gain;
   double gain = c->gain + c->owed;
   return gain - least(most(gain, c->swing[0]), c->swing[1]);
@@ -309,14 +312,14 @@ static void owe(Cluster *c, double left) {
 
 void cluster_close(Cluster *c, double h) {
   c->tied |= holds_take(c);
-  if (c->took && !c->tied && !c->driven && !c->pushed) return_kick(c);
+  if (c->took && !c->tied && !c->driven && !c->scripted && !c->pushed) return_kick(c);
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
   else if (c->jointed && !c->keeps_spin) c->gain += c->strain;
   c->link_loss = 0;
   c->factor = c->pushed_factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;
-  if (c->driven || !(c->mass > 0) || exact) {
+  if (c->scripted || !(c->mass > 0) || exact) {
     c->owed = 0;
     return;
   }

@@ -29,7 +29,8 @@ typedef struct Momenta {
 
 typedef struct Cluster {
   bool tied;                    /* it touches static bodies or is joined to the world */
-  bool driven;                  /* scripts or drives act on it: its energy may rise */
+  bool driven;                  /* drives act on it: its energy may rise by their work */
+  bool scripted;                /* scripts act on it, or surfaces that move: its energy may rise */
   bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
   bool jointed;                 /* it has joints */
   bool guided;                  /* by a rope that stays taut */
@@ -47,6 +48,7 @@ typedef struct Cluster {
   double owed;                  /* [J] gain of flights that is not corrected yet; cluster_close: after the step */
   int joints;                   /* among which that is shared */
   double swing[2];              /* [J] errors of its springs in flight, which oscillate: losses, gains */
+  double drive_work;            /* [J] */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
   bool took;                    /* contact took of the half kicks at the end of the step, see State.taken */
   double returned;              /* [J] kinetic energy of what contact took of half kicks */

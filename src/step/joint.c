@@ -287,6 +287,6 @@ void joint_finish(const Work *work, int i, State *after) {
   bool has_hold = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0;
   s->stick = friction->stiffness > 0 ? elastic_offset(friction, position) : 0;
   s->hold = has_hold ? updated_hold(work, j, drive, t->position, s, position) : 0;
-  s->stiffening = law_stiffening(t->stiffening, work->state->joint[i].stiffening.gap,
-                                 stop_gap(work, i, work->q.body, position));
+  s->stiffening =
+      law_stiffening(t->stiffening, work->state->joint[i].stiffening.gap, stop_gap(work, i, work->q.body, position));
 }

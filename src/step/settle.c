@@ -73,7 +73,7 @@ static Cluster *cluster_of(Settle *s, int block) {
 /* What is at the other side of a contact or a joint: the world, or a body of the cluster. */
 static void mark_side(const Model *m, Cluster *c, int body) {
   if (body < 0 || (m->body[body].motion == ABD_MOTION_STATIC && !m->body[body].soft)) c->tied = true;
-  else if (m->body[body].motion == ABD_MOTION_KINEMATIC) c->driven = true;
+  else if (m->body[body].motion == ABD_MOTION_KINEMATIC) c->scripted = true;
 }
 
 void settle_add_joints(Settle *s) {
@@ -95,6 +95,7 @@ void settle_add_joints(Settle *s) {
     s->report->work[ABD_WORK_DRIVES] += drive;
     s->report->work[ABD_WORK_DAMPING] += damping;
     c->known += drive + damping;
+    c->drive_work += drive;
     double stored = joint_spring_gain(w, j);
     c->gain += stored;
     c->exchange += fabs(stored);
@@ -147,7 +148,7 @@ static void add_pair_work(Settle *s, int k, const double work[SETTLE_WORKS], Clu
   if (!model_drifts(s->work->model, body[0], body[1])) return;
   s->report->work[ABD_WORK_SCRIPTS] += belt;
   c->known += belt;
-  c->driven |= pairs_at(s->pairs, k)->friction.count > 0;
+  c->scripted |= pairs_at(s->pairs, k)->friction.count > 0;
 }
 
 void settle_add_pair(Settle *s, int k, const double work[SETTLE_WORKS], bool counts) {
@@ -176,7 +177,7 @@ void settle_add_soft(Settle *s) {
     c->released += s->work->stored[soft->body] / s->work->h2;
     for (int v = 0; v < soft->vertex_count; v++) {
       c->tied |= block_motion(m, soft->first + v) == ABD_MOTION_STATIC;
-      c->driven |= block_motion(m, soft->first + v) == ABD_MOTION_KINEMATIC;
+      c->scripted |= block_motion(m, soft->first + v) == ABD_MOTION_KINEMATIC;
     }
   }
 }
@@ -233,7 +234,7 @@ static void add_block(const Settle *s, int i, Cluster *c, SettleChunk *sum) {
     return;
   }
   double script = cluster_script_work(w, i);
-  c->driven = true;
+  c->scripted = true;
   c->known += script;
   sum->script += script;
 }
@@ -269,7 +270,7 @@ static void close_cluster(const Settle *s, int chunk) {
   c->keeps_spin = s->work->model->def.integrator == ABD_INTEGRATOR_RIGID;
   cluster_close(c, s->work->h);
   s->chunk[chunk].rest = cluster_rest(c);
-  s->chunk[chunk].acted_on = c->touched || c->driven;
+  s->chunk[chunk].acted_on = c->touched || c->driven || c->scripted;
 }
 
 /* Another process may count a cluster that has its first block there. */

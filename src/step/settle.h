@@ -16,7 +16,7 @@ typedef struct SettleChunk {
   GivenWork given; /* [J] on them, and by their scripts */
   double script;
   double rest;   /* [J] of the cluster, in its first chunk */
-  bool acted_on; /* the cluster was touched or driven */
+  bool acted_on; /* the cluster was touched, driven or scripted */
   bool counts;   /* this process counts the cluster in sums */
 } SettleChunk;
 

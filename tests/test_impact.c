@@ -466,6 +466,26 @@ static void check_loads(AbdJointKind kind, double dt, double e) {
   lab_close(&lab);
 }
 
+/* Two boxes that a slider guides fall on each other and on the ground: the contacts of the mechanism with itself and
+ * with the world act together, so that both rise with e of their speed. */
+static void test_own_contacts(void **state) {
+  (void)state;
+  const double e = 0.5, gap = 0.999e-3, h = 0.5;
+  Lab lab = lab_open(bouncing(0.005, e));
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdMeshId mesh = lab_box(&lab, 0.2, 0.2, 0.2);
+  AbdBodyId low = lab_body(&lab, mesh, vec3(0, 0, 0.1 + h), vec3(0, 0, 0));
+  AbdBodyId high = lab_body(&lab, mesh, vec3(0, 0, 0.3 + h + gap), vec3(0, 0, 0));
+  AbdJointDef slider = joint_def(ABD_JOINT_SLIDER, low, high, vec3(0, 0, 0.2 + h), vec3(0, 0, 1));
+  slider.collide = true;
+  lab_joint(&lab, &slider);
+  while (lab_velocity(&lab, low).z <= 0) lab_step(&lab);
+  const double speed = e * sqrt(2 * 9.81 * h);
+  lab_expect_near("speed of the lower box", lab_velocity(&lab, low).z, speed, 0.02 * speed);
+  lab_expect_near("of the upper one", lab_velocity(&lab, high).z, speed, 0.02 * speed);
+  lab_close(&lab);
+}
+
 /* Two boxes on a hinge fall, onto the ground or beside it, while others on a ball joint fly elsewhere. Returns what
  * keeps that joint in the step of the impact. */
 static Vec3 flying_load(bool bounces) {
@@ -739,6 +759,7 @@ int main(void) {
       cmocka_unit_test(test_pressed),      cmocka_unit_test(test_bat),         cmocka_unit_test(test_flying_load),
       cmocka_unit_test(test_heavy_end),    cmocka_unit_test(test_jammed_soft), cmocka_unit_test(test_scripted_load),
       cmocka_unit_test(test_sliding_fall), cmocka_unit_test(test_beside_jam),  cmocka_unit_test(test_off_centre),
+      cmocka_unit_test(test_own_contacts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "step/impact.h"
 
 /* The contacts between two mechanisms, which are resolved together. A body without joints is its own mechanism; all
- * that does not give way is one. */
+ * that does not give way is one, and its meeting with a mechanism has the contacts of that with itself. */
 typedef struct Meeting {
   int side[2];
   int pair;          /* index */
@@ -106,8 +106,8 @@ static bool find_meetings(Bounce *b) {
   for (int k = 0; k < b->pairs->count; k++) {
     const Pair *p = pairs_at(b->pairs, k);
     if (!takes_part(p)) continue;
-    int x = side_of(b, p->a), y = side_of(b, p->b);
-    b->meeting[count++] = (Meeting){.side = {x < y ? x : y, x < y ? y : x}, .pair = k, .seen = -1};
+    int x = side_of(b, p->a), y = side_of(b, p->b), less = x < y ? x : y;
+    b->meeting[count++] = (Meeting){.side = {x == y ? -1 : less, x < y ? y : x}, .pair = k, .seen = -1};
   }
   if (count > 1) qsort(b->meeting, (size_t)count, sizeof *b->meeting, compare_meetings);
   for (int k = 0; k < count; k++) {
@@ -323,7 +323,7 @@ static Outcome find_response(Bounce *b, Meeting *m, int from, int axis, bool tur
   Outcome outcome = answer(b, side);
   for (int to = 0; to < c->count; to++) {
     if (mechanism_of(b->flight, c->body[to]) != side) continue;
-    Response *r = &c->response[to * c->count + from];
+    Response *r = &c->response[from * c->count + to];
     r->v[turns].c[axis] = b->twist[c->body[to]].v;
     r->w[turns].c[axis] = b->twist[c->body[to]].w;
   }
@@ -340,13 +340,10 @@ static Outcome find_responses(Bounce *b, Meeting *m, int from) {
   return outcome;
 }
 
-/* The first of the sides that differ. */
-static int first_side(const Meeting *m) { return m->side[0] == m->side[1]; }
-
 /* One mechanism after the other, as each has a factor of its own. */
 static Outcome couple(Bounce *b, Meeting *m) {
   Outcome outcome = stage_from(list_bodies(b, m));
-  for (int side = first_side(m); side < 2; side++)
+  for (int side = 0; side < 2; side++)
     for (int from = 0; from < m->coupling.count && !stage_failed(outcome); from++)
       if (mechanism_of(b->flight, m->coupling.body[from]) == m->side[side]) outcome = find_responses(b, m, from);
   return outcome;
@@ -356,14 +353,14 @@ static Outcome resolve_jointed(Bounce *b, Meeting *m, double fastest) {
   Impact *impact = &b->impact[m->first];
   Outcome outcome = m->coupling.body ? stage_done() : couple(b, m);
   if (stage_failed(outcome)) return outcome;
-  for (int side = first_side(m); side < 2; side++) keep_twists(b, m->side[side]);
+  for (int side = 0; side < 2; side++) keep_twists(b, m->side[side]);
   m->failed = !impact_resolve(impact, m->count, &m->coupling, b->twist, fastest);
-  for (int side = first_side(m); side < 2; side++) begin_changes(b, m->side[side]);
+  for (int side = 0; side < 2; side++) begin_changes(b, m->side[side]);
   for (int k = 0; k < m->count && !m->failed; k++) {
     const Impact *i = &impact[k];
     impact_push(i, b->twist, add_scaled(i->friction_impulse, i->normal_impulse, i->normal));
   }
-  for (int side = first_side(m); side < 2 && !stage_failed(outcome); side++) {
+  for (int side = 0; side < 2 && !stage_failed(outcome); side++) {
     outcome = answer(b, m->side[side]);
     add_answer(b, m->side[side], 1);
   }
@@ -379,7 +376,7 @@ static void resolve_free(Bounce *b, Meeting *m, double fastest) {
 }
 
 /* No impulse parts the surfaces. */
-static bool is_held(const Bounce *b, const Meeting *m) {
+static bool is_held(Bounce *b, const Meeting *m) {
   bool all = m->coupling.body != NULL;
   for (int k = m->first; all && k < m->first + m->count; k++) all = impact_held(&b->impact[k], &m->coupling, b->twist);
   return all;

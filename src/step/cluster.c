@@ -131,7 +131,7 @@ static double lift_of(const Work *w, int i, const State *after) {
 GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
   Affine q0 = node_pose(m, w->state->q, i), q = node_pose(m, after->q, i);
-  Affine rate = node_vector(m, after->rate, i);
+  Affine rate = node_vector(m, after->rate, i), before = node_vector(m, w->state->rate, i);
   const Rise r = rise_of(w, i, after);
   double mass = block_mass(m, i), kinetic = r.kinetic;
   c->gain += r.rise;
@@ -151,6 +151,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   Affine whole = whole_rate(w, i, after), whole0 = whole_rate_before(w, i);
   c->took |= !block_is_vertex(m, i) && norm_sq(after->taken[i].v) + norm_sq(after->taken[i].l) > 0;
   c->returned += kinetic_of(m, i, &whole) - kinetic;
+  c->returned_before += kinetic_of(m, i, &whole0) - kinetic_of(m, i, &before);
   double pushed;
   pushed_rate(w, i, &q, &rate, &pushed);
   c->pushed_energy += pushed;
@@ -173,7 +174,8 @@ void cluster_join(Cluster *c, const Cluster *p) {
   c->owed += p->owed, c->joints += p->joints, c->exchange += p->exchange;
   c->pushed |= p->pushed, c->took |= p->took;
   if (p->mass > 0) join_fall(c, p->gravity);
-  c->kinetic += p->kinetic, c->returned += p->returned, c->mass += p->mass;
+  c->kinetic += p->kinetic, c->mass += p->mass;
+  c->returned += p->returned, c->returned_before += p->returned_before;
   join_momenta(&c->own, &p->own);
   join_momenta(&c->whole, &p->whole);
   join_momenta(&c->before, &p->before);
@@ -260,10 +262,14 @@ static bool corrects(const Cluster *c, double gain) {
   return gain > (c->touched || !c->jointed ? 0 : -small_loss(c) * c->scaled);
 }
 
-/* The gain to correct, with that of earlier steps. What drives take of the energy may go elsewhere. The errors of
- * springs in flight oscillate. */
+/* [J] What drives may have done: their work, which may go elsewhere, and what they took of half kicks. */
+static double driven_energy(const Cluster *c) {
+  return most(0, c->drive_work) + most(0, c->returned_before - c->returned);
+}
+
+/* The gain to correct, with that of earlier steps. The errors of springs in flight oscillate. */
 static double false_gain(const Cluster *c) {
-  if (c->driven) return most(0, c->gain - most(0, c->drive_work));
+  if (c->driven) return most(0, c->gain - driven_energy(c));
   if (c->touched) return c->gain;
   double gain = c->gain + c->owed;
   return gain - least(most(gain, c->swing[0]), c->swing[1]);

@@ -52,6 +52,7 @@ typedef struct Cluster {
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
   bool took;                    /* contact took of the half kicks at the end of the step, see State.taken */
   double returned;              /* [J] kinetic energy of what contact took of half kicks */
+  double returned_before;       /* [J] the same at the start of the step */
   double returning;             /* [J] what the return of its momenta adds to the energy of its rigid motion */
   double kinetic, scaled, mass; /* scaled: kinetic energy relative to the rigid motion */
   Momenta own;                  /* at the end of the step */

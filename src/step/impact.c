@@ -94,17 +94,6 @@ double impact_approach(const Impact *i, const Twist *twist) { return -dot(i->nor
 
 static Vec3 along_axes(Vec3 factor, Vec3 v) { return vec3(factor.x * v.x, factor.y * v.y, factor.z * v.z); }
 
-/* What a unit impulse along d adds to the relative velocity along d. */
-static double mobility(const Impact *i, const Twist *twist, Vec3 d) {
-  double sum = 0;
-  for (int side = 0; side < 2; side++) {
-    const Twist *t = &twist[i->body[side]];
-    Vec3 x = cross(i->arm[side], d);
-    sum += dot(d, along_axes(t->inverse_mass, d)) + dot(x, mat3_mul_vec(t->inverse_inertia, x));
-  }
-  return sum;
-}
-
 void impact_push(const Impact *i, Twist *twist, Vec3 impulse) {
   for (int side = 0; side < 2; side++) {
     Twist *t = &twist[i->body[side]];
@@ -151,63 +140,118 @@ double impact_aim(Impact *impact, int count, const Twist *twist, double threshol
 
 /* ---- joints ---- */
 
-static const Response *response_of(const Coupling *c, int to, int from) { return &c->response[to * c->count + from]; }
+static const Response *response_of(const Coupling *c, int to, int from) { return &c->response[from * c->count + to]; }
 
-static void add_response(const Response *r, Vec3 force, Vec3 torque, Vec3 *v, Vec3 *w) {
-  *v = add(*v, add(mat3_mul_vec(r->v[0], force), mat3_mul_vec(r->v[1], torque)));
-  *w = add(*w, add(mat3_mul_vec(r->w[0], force), mat3_mul_vec(r->w[1], torque)));
+static void add_response(const Response *r, const Wrench *impulse, Vec3 *v, Vec3 *w) {
+  *v = add(*v, add(mat3_mul_vec(r->v[0], impulse->force), mat3_mul_vec(r->v[1], impulse->torque)));
+  *w = add(*w, add(mat3_mul_vec(r->w[0], impulse->force), mat3_mul_vec(r->w[1], impulse->torque)));
 }
 
-static void push_coupled(const Coupling *c, const Impact *i, Twist *twist, Vec3 impulse) {
+/* The impulse on a body of the contact. */
+static Wrench wrench_of(const Impact *i, int side, Vec3 impulse) {
+  Vec3 force = side ? neg(impulse) : impulse;
+  return (Wrench){force, cross(i->arm[side], force)};
+}
+
+/* ---- mobilities ----
+ *
+ * What impulses at a contact add to its relative velocity. */
+
+static Mat3 mobility_free(const Impact *i, const Twist *twist) {
+  Mat3 sum = mat3_zero();
   for (int side = 0; side < 2; side++) {
-    Vec3 force = side ? neg(impulse) : impulse, torque = cross(i->arm[side], force);
-    for (int k = 0; i->place[side] >= 0 && k < c->count; k++) {
-      Twist *t = &twist[c->body[k]];
-      add_response(response_of(c, k, i->place[side]), force, torque, &t->v, &t->w);
+    const Twist *t = &twist[i->body[side]];
+    for (int k = 0; k < 3; k++) {
+      Vec3 d = vec3(k == 0, k == 1, k == 2), turn = mat3_mul_vec(t->inverse_inertia, cross(i->arm[side], d));
+      sum.c[k] = add(sum.c[k], add(along_axes(t->inverse_mass, d), cross(turn, i->arm[side])));
     }
   }
+  return sum;
 }
 
-/* None if the joints hold the contact, up to what is rounding. */
-static double mobility_coupled(const Coupling *c, const Impact *i, const Twist *twist, Vec3 d) {
-  double sum = 0;
+static Mat3 mobility_coupled(const Coupling *c, const Impact *i) {
+  Mat3 sum = mat3_zero();
+  for (int k = 0; k < 12; k++) {
+    int from = k / 6, to = k / 3 % 2, axis = k % 3;
+    if (i->place[from] < 0 || i->place[to] < 0) continue;
+    Wrench impulse = wrench_of(i, from, vec3(axis == 0, axis == 1, axis == 2));
+    Vec3 v = vec3(0, 0, 0), w = v;
+    add_response(response_of(c, i->place[to], i->place[from]), &impulse, &v, &w);
+    sum.c[axis] = add_scaled(sum.c[axis], to ? -1 : 1, add(v, cross(w, i->arm[to])));
+  }
+  return sum;
+}
+
+static void set_mobility(Impact *i, const Coupling *c, const Twist *twist) {
+  i->free_mobility = mobility_free(i, twist);
+  i->mobility = c ? mobility_coupled(c, i) : i->free_mobility;
+}
+
+/* Along d. None if the joints hold the contact, up to what is rounding. */
+static double mobility_along(const Impact *i, Vec3 d) {
+  double sum = dot(d, mat3_mul_vec(i->mobility, d));
+  return sum > IMPACT_HELD * dot(d, mat3_mul_vec(i->free_mobility, d)) ? sum : 0;
+}
+
+/* ---- impulses ---- */
+
+/* Changes the twists of the contact's bodies alone, and adds the impulse to that on each. */
+static void push(const Coupling *c, const Impact *i, Twist *twist, Vec3 impulse, Wrench on[2]) {
+  if (!c) {
+    impact_push(i, twist, impulse);
+    return;
+  }
   for (int from = 0; from < 2; from++) {
-    Vec3 force = from ? neg(d) : d, torque = cross(i->arm[from], force);
-    for (int to = 0; to < 2; to++) {
-      Vec3 v = vec3(0, 0, 0), w = v;
-      if (i->place[from] < 0 || i->place[to] < 0) continue;
-      add_response(response_of(c, i->place[to], i->place[from]), force, torque, &v, &w);
-      double along = dot(d, add(v, cross(w, i->arm[to])));
-      sum += to ? -along : along;
+    Wrench wrench = wrench_of(i, from, impulse);
+    on[from].force = add(on[from].force, wrench.force);
+    on[from].torque = add(on[from].torque, wrench.torque);
+    for (int to = 0; i->place[from] >= 0 && to < 2; to++) {
+      Twist *t = &twist[i->body[to]];
+      if (i->place[to] >= 0) add_response(response_of(c, i->place[to], i->place[from]), &wrench, &t->v, &t->w);
     }
   }
-  return sum > IMPACT_HELD * mobility(i, twist, d) ? sum : 0;
 }
 
-static double mobility_of(const Coupling *c, const Impact *i, const Twist *twist, Vec3 d) {
-  return c ? mobility_coupled(c, i, twist, d) : mobility(i, twist, d);
+/* What impulses on the bodies of a contact do to all others. */
+static void pass_on(const Coupling *c, const Impact *i, Twist *twist, const Wrench on[2]) {
+  for (int from = 0; c && from < 2; from++) {
+    if (i->place[from] < 0 || (!(norm_sq(on[from].force) > 0) && !(norm_sq(on[from].torque) > 0))) continue;
+    for (int k = 0; k < c->count; k++) {
+      Twist *t = &twist[c->body[k]];
+      if (k != i->place[0] && k != i->place[1])
+        add_response(response_of(c, k, i->place[from]), &on[from], &t->v, &t->w);
+    }
+  }
 }
 
-static void push(const Coupling *c, const Impact *i, Twist *twist, Vec3 impulse) {
-  if (c) push_coupled(c, i, twist, impulse);
-  else impact_push(i, twist, impulse);
+/* Impulses at one contact; returns the largest change of speed. */
+static double resolve_contact(Impact *i, const Coupling *c, Twist *twist, Wrench on[2]) {
+  double m = mobility_along(i, i->normal), change = normal_change(i, m, impact_approach(i, twist));
+  if (change != 0) push(c, i, twist, scale(change, i->normal), on);
+  Vec3 slip = slip_of(i, twist);
+  double size = norm(slip);
+  if (!(i->mu > 0) || !(size > 0)) return fabs(change) * m;
+  Vec3 drag = friction_change(i, mobility_along(i, scale(1 / size, slip)), slip);
+  if (norm_sq(drag) > 0) push(c, i, twist, drag, on);
+  return fabs(change) * m;
 }
 
-/* Projected Gauss-Seidel from the impulses and twists there are. */
+static bool same_bodies(const Impact *x, const Impact *y) {
+  return x->body[0] == y->body[0] && x->body[1] == y->body[1];
+}
+
+/* Projected Gauss-Seidel from the impulses and twists there are. The contacts of two bodies come one after the other:
+ * the bodies coupled to them get their impulses together. */
 static bool resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
   double largest = INFINITY;
   for (int round = 0; round < IMPACT_ROUNDS && !(largest < IMPACT_SMALL * fastest); round++) {
     largest = 0;
-    for (int k = 0; k < count; k++) {
-      Impact *i = &impact[k];
-      double m = mobility_of(c, i, twist, i->normal), change = normal_change(i, m, impact_approach(i, twist));
-      push(c, i, twist, scale(change, i->normal));
-      largest = most(largest, fabs(change) * m);
-      Vec3 slip = slip_of(i, twist);
-      double size = norm(slip);
-      if (!(i->mu > 0) || !(size > 0)) continue;
-      m = mobility_of(c, i, twist, scale(1 / size, slip));
-      push(c, i, twist, friction_change(i, m, slip));
+    for (int k = 0; k < count;) {
+      Impact *first = &impact[k];
+      Wrench on[2] = {{vec3(0, 0, 0), vec3(0, 0, 0)}, {vec3(0, 0, 0), vec3(0, 0, 0)}};
+      for (; k < count && same_bodies(first, &impact[k]); k++)
+        largest = most(largest, resolve_contact(&impact[k], c, twist, on));
+      pass_on(c, first, twist, on);
     }
   }
   return largest <= fastest;
@@ -264,19 +308,25 @@ static bool reduce(Impact *impact, int count, const Coupling *c, Twist *twist, d
     double normal = dot(more, i->normal);
     i->normal_impulse += normal;
     i->friction_impulse = add(i->friction_impulse, add_scaled(more, -normal, i->normal));
-    push(c, i, twist, more);
+    Wrench on[2] = {{vec3(0, 0, 0), vec3(0, 0, 0)}, {vec3(0, 0, 0), vec3(0, 0, 0)}};
+    push(c, i, twist, more, on);
+    pass_on(c, i, twist, on);
   }
   return true;
 }
 
 bool impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
   double size;
-  for (int k = 0; k < count; k++) impact[k].met = slide(&impact[k], twist);
+  for (int k = 0; k < count; k++) {
+    impact[k].met = slide(&impact[k], twist);
+    set_mobility(&impact[k], c, twist);
+  }
   if (!resolve(impact, count, c, twist, fastest)) return false;
   double work = work_of(impact, count, twist, &size);
   return work > IMPACT_SMALL * size ? reduce(impact, count, c, twist, fastest, work) : true;
 }
 
-bool impact_held(const Impact *i, const Coupling *c, const Twist *twist) {
-  return !(mobility_coupled(c, i, twist, i->normal) > 0);
+bool impact_held(Impact *i, const Coupling *c, const Twist *twist) {
+  set_mobility(i, c, twist);
+  return !(mobility_along(i, i->normal) > 0);
 }

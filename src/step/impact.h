@@ -32,11 +32,16 @@ typedef struct Impact {
   double target; /* [m/s] speed of separation to reach */
   double normal_impulse;
   Vec3 friction_impulse;
+  Mat3 mobility, free_mobility; /* impulses to the relative velocity; the latter as if without joints */
   Vec3 met;           /* [m/s] relative velocity before the impulses */
   Vec3 thrown, freed; /* impulse and relative velocity with the targets, if these would add energy */
   int blow;           /* its place among those of all contacts */
   int place[2];       /* of its bodies in a Coupling; -1: does not give way */
 } Impact;
+
+typedef struct Wrench {
+  Vec3 force, torque;
+} Wrench;
 
 /* What unit impulses on a body do to the velocity and the turn of another, or to its own, through joints: those of
  * forces, then of torques. */
@@ -47,7 +52,7 @@ typedef struct Response {
 /* Of all bodies that take part in a meeting of mechanisms. */
 typedef struct Coupling {
   int count, *body;
-  Response *response; /* of each to impulses on each */
+  Response *response; /* of each to impulses on each: those on the first body, on the second... */
 } Coupling;
 
 /* The twist of a body at the end of the step: free, as without contacts; else with the rate given. */
@@ -74,6 +79,6 @@ bool impact_resolve(Impact *impact, int count, const Coupling *coupling, Twist *
 /* What an impulse on a at a contact, and the opposite on b, do to the twists if bodies are not joined. */
 void impact_push(const Impact *impact, Twist *twist, Vec3 impulse);
 /* Do joints hold a contact, so that no impulse there changes its approach? */
-bool impact_held(const Impact *impact, const Coupling *coupling, const Twist *twist);
+bool impact_held(Impact *impact, const Coupling *coupling, const Twist *twist);
 
 #endif

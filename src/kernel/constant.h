@@ -156,12 +156,16 @@
 #define CLOSE_ROUNDS 5
 /* [g dt] Impacts slower than this part of what gravity adds in a step do not bounce. test_impact */
 #define IMPACT_GRAVITY 2
-/* [threshold] Slower approaches are left to the next step, smaller changes by blows are left to bodies that keep the
- * velocities of the solve; [tolerance] the lowest threshold. test_impact */
+/* [threshold] Slower approaches are left to the next step; [approach] what impulses leave of one that does not bounce.
+ * test_impact */
+#define IMPACT_SLOW 0.1
+/* [threshold] Smaller changes by blows are left to bodies that keep the velocities of the solve; [tolerance] the lowest
+ * threshold. test_impact */
 #define IMPACT_LEAST 0.01
 /* [sweeps] over the pairs while blows pass through bodies; after these they jam. test_impact */
 #define IMPACT_SWEEPS 250
-/* [rounds] of impulses over the contacts of a pair. An end, never reached */
+/* [rounds] of impulses over the contacts of a pair. An end, reached by patches of many contacts.
+ * No effect found */
 #define IMPACT_ROUNDS 200
 /* [1] The rounds end when the last changed the speed by less than this part of it. test_impact */
 #define IMPACT_SMALL 1e-9

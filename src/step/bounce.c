@@ -16,8 +16,10 @@ typedef struct Meeting {
   int side[2];
   int pair;          /* index */
   int first, count;  /* impacts, of the first of the meetings with the same sides */
-  Coupling coupling; /* of bodies on joints; no bodies: not found yet */
+  Coupling coupling; /* of bodies on joints */
   int seen;          /* changes of velocities before it was resolved last; -1: never resolved */
+  bool ready;        /* its coupling and the mobilities of its impacts are known */
+  bool held;         /* no impulse parts the surfaces */
   bool failed;       /* there are no impulses for it */
   bool blow;         /* it had impulses in this step */
 } Meeting;
@@ -349,12 +351,28 @@ static Outcome couple(Bounce *b, Meeting *m) {
   return outcome;
 }
 
+/* [m/s] Changes of speed at which impulses end. What is left of approaches that do not bounce is left to the next sweep,
+ * or too slow to be resolved. */
+static double enough(const Bounce *b, double fastest) {
+  return (fastest > b->threshold ? IMPACT_SMALL : IMPACT_SLOW) * fastest;
+}
+
+/* Before the first impulses. */
+static Outcome prepare(Bounce *b, Meeting *m, bool joints) {
+  Outcome outcome = joints ? couple(b, m) : stage_done();
+  m->ready = m->held = true;
+  for (int k = m->first; k < m->first + m->count && !stage_failed(outcome); k++) {
+    impact_set_mobility(&b->impact[k], joints ? &m->coupling : NULL, b->twist);
+    m->held &= !(b->impact[k].normal_mobility > 0);
+  }
+  return outcome;
+}
+
 static Outcome resolve_jointed(Bounce *b, Meeting *m, double fastest) {
   Impact *impact = &b->impact[m->first];
-  Outcome outcome = m->coupling.body ? stage_done() : couple(b, m);
-  if (stage_failed(outcome)) return outcome;
+  Outcome outcome = stage_done();
   for (int side = 0; side < 2; side++) keep_twists(b, m->side[side]);
-  m->failed = !impact_resolve(impact, m->count, &m->coupling, b->twist, fastest);
+  m->failed = !impact_resolve(impact, m->count, &m->coupling, b->twist, fastest, enough(b, fastest));
   for (int side = 0; side < 2; side++) begin_changes(b, m->side[side]);
   for (int k = 0; k < m->count && !m->failed; k++) {
     const Impact *i = &impact[k];
@@ -370,16 +388,9 @@ static Outcome resolve_jointed(Bounce *b, Meeting *m, double fastest) {
 static void resolve_free(Bounce *b, Meeting *m, double fastest) {
   Impact *impact = &b->impact[m->first];
   for (int k = 0; k < 2 * m->count; k++) b->before[impact[k / 2].body[k % 2]] = b->twist[impact[k / 2].body[k % 2]];
-  m->failed = !impact_resolve(impact, m->count, NULL, b->twist, fastest);
+  m->failed = !impact_resolve(impact, m->count, NULL, b->twist, fastest, enough(b, fastest));
   for (int k = 0; m->failed && k < 2 * m->count; k++)
     b->twist[impact[k / 2].body[k % 2]] = b->before[impact[k / 2].body[k % 2]];
-}
-
-/* No impulse parts the surfaces. */
-static bool is_held(Bounce *b, const Meeting *m) {
-  bool all = m->coupling.body != NULL;
-  for (int k = m->first; all && k < m->first + m->count; k++) all = impact_held(&b->impact[k], &m->coupling, b->twist);
-  return all;
 }
 
 /* Velocities have changed since the meeting was resolved. */
@@ -471,16 +482,18 @@ static Outcome resolve(Bounce *b, Meeting *m, bool *any) {
       joints |= mechanism_has(b->flight, impact[c].body[side]);
     }
   m->seen = b->changes;
-  if (!shocked || m->failed || is_held(b, m)) return stage_done();
+  if (!shocked || m->failed || m->held) return stage_done();
   double fastest = impact_aim(impact, m->count, b->twist, b->threshold);
-  if (!(fastest > IMPACT_LEAST * b->threshold)) return stage_done();
+  if (!(fastest > IMPACT_SLOW * b->threshold)) return stage_done();
   Outcome outcome = stage_done();
   if (free_sides(b, m, fastest)) {
     outcome = satisfy_joints(b);
     if (stage_failed(outcome)) return outcome;
     fastest = impact_aim(impact, m->count, b->twist, b->threshold);
-    if (!(fastest > IMPACT_LEAST * b->threshold)) return outcome;
+    if (!(fastest > IMPACT_SLOW * b->threshold)) return outcome;
   }
+  if (!m->ready) outcome = prepare(b, m, joints);
+  if (stage_failed(outcome) || m->held) return outcome;
   if (joints) outcome = resolve_jointed(b, m, fastest);
   else resolve_free(b, m, fastest);
   b->failed |= m->failed;

@@ -182,15 +182,17 @@ static Mat3 mobility_coupled(const Coupling *c, const Impact *i) {
   return sum;
 }
 
-static void set_mobility(Impact *i, const Coupling *c, const Twist *twist) {
-  i->free_mobility = mobility_free(i, twist);
-  i->mobility = c ? mobility_coupled(c, i) : i->free_mobility;
-}
-
 /* Along d. None if the joints hold the contact, up to what is rounding. */
 static double mobility_along(const Impact *i, Vec3 d) {
   double sum = dot(d, mat3_mul_vec(i->mobility, d));
-  return sum > IMPACT_HELD * dot(d, mat3_mul_vec(i->free_mobility, d)) ? sum : 0;
+  return !i->joined || sum > IMPACT_HELD * dot(d, mat3_mul_vec(i->lone_mobility, d)) ? sum : 0;
+}
+
+void impact_set_mobility(Impact *i, const Coupling *c, const Twist *twist) {
+  i->joined = c != NULL;
+  i->lone_mobility = mobility_free(i, twist);
+  i->mobility = c ? mobility_coupled(c, i) : i->lone_mobility;
+  i->normal_mobility = mobility_along(i, i->normal);
 }
 
 /* ---- impulses ---- */
@@ -226,7 +228,7 @@ static void pass_on(const Coupling *c, const Impact *i, Twist *twist, const Wren
 
 /* Impulses at one contact; returns the largest change of speed. */
 static double resolve_contact(Impact *i, const Coupling *c, Twist *twist, Wrench on[2]) {
-  double m = mobility_along(i, i->normal), change = normal_change(i, m, impact_approach(i, twist));
+  double m = i->normal_mobility, change = normal_change(i, m, impact_approach(i, twist));
   if (change != 0) push(c, i, twist, scale(change, i->normal), on);
   Vec3 slip = slip_of(i, twist);
   double size = norm(slip);
@@ -242,9 +244,9 @@ static bool same_bodies(const Impact *x, const Impact *y) {
 
 /* Projected Gauss-Seidel from the impulses and twists there are. The contacts of two bodies come one after the other:
  * the bodies coupled to them get their impulses together. */
-static bool resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
+static bool resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest, double enough) {
   double largest = INFINITY;
-  for (int round = 0; round < IMPACT_ROUNDS && !(largest < IMPACT_SMALL * fastest); round++) {
+  for (int round = 0; round < IMPACT_ROUNDS && !(largest < enough); round++) {
     largest = 0;
     for (int k = 0; k < count;) {
       Impact *first = &impact[k];
@@ -287,14 +289,15 @@ static double part_without_work(double a, double b, double c) {
   return least(1, b > 0 ? -2 * c / (b + root) : (root - b) / (2 * a));
 }
 
-static bool reduce(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest, double added) {
+static bool reduce(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest, double enough,
+                   double added) {
   double size, curve = 0;
   for (int k = 0; k < count; k++) {
     impact[k].thrown = impulse_of(&impact[k]);
     impact[k].freed = slide(&impact[k], twist);
     impact[k].target = 0;
   }
-  if (!resolve(impact, count, c, twist, fastest)) return false;
+  if (!resolve(impact, count, c, twist, fastest, enough)) return false;
   double work = work_of(impact, count, twist, &size);
   for (int k = 0; k < count; k++) {
     Vec3 more = sub(impact[k].thrown, impulse_of(&impact[k])), faster = sub(impact[k].freed, slide(&impact[k], twist));
@@ -315,18 +318,10 @@ static bool reduce(Impact *impact, int count, const Coupling *c, Twist *twist, d
   return true;
 }
 
-bool impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest) {
+bool impact_resolve(Impact *impact, int count, const Coupling *c, Twist *twist, double fastest, double enough) {
   double size;
-  for (int k = 0; k < count; k++) {
-    impact[k].met = slide(&impact[k], twist);
-    set_mobility(&impact[k], c, twist);
-  }
-  if (!resolve(impact, count, c, twist, fastest)) return false;
+  for (int k = 0; k < count; k++) impact[k].met = slide(&impact[k], twist);
+  if (!resolve(impact, count, c, twist, fastest, enough)) return false;
   double work = work_of(impact, count, twist, &size);
-  return work > IMPACT_SMALL * size ? reduce(impact, count, c, twist, fastest, work) : true;
-}
-
-bool impact_held(Impact *i, const Coupling *c, const Twist *twist) {
-  set_mobility(i, c, twist);
-  return !(mobility_along(i, i->normal) > 0);
+  return work > IMPACT_SMALL * size ? reduce(impact, count, c, twist, fastest, enough, work) : true;
 }

@@ -32,11 +32,13 @@ typedef struct Impact {
   double target; /* [m/s] speed of separation to reach */
   double normal_impulse;
   Vec3 friction_impulse;
-  Mat3 mobility, free_mobility; /* impulses to the relative velocity; the latter as if without joints */
-  Vec3 met;                     /* [m/s] relative velocity before the impulses */
-  Vec3 thrown, freed;           /* impulse and relative velocity with the targets, if these would add energy */
-  int blow;                     /* its place among those of all contacts */
-  int place[2];                 /* of its bodies in a Coupling; -1: does not give way */
+  Mat3 mobility, lone_mobility; /* impulses to the relative velocity, see impact_set_mobility; as if without joints */
+  double normal_mobility;
+  bool joined;
+  Vec3 met;           /* [m/s] relative velocity before the impulses */
+  Vec3 thrown, freed; /* impulse and relative velocity with the targets, if these would add energy */
+  int blow;           /* its place among those of all contacts */
+  int place[2];       /* of its bodies in a Coupling; -1: does not give way */
 } Impact;
 
 typedef struct Wrench {
@@ -71,14 +73,15 @@ Impact impact_of(const Work *work, const Pair *pair, const Contact *contact);
 double impact_approach(const Impact *impact, const Twist *twist);
 /* Sets the targets of contacts; returns the fastest approach. */
 double impact_aim(Impact *impact, int count, const Twist *twist, double threshold);
+/* Before the first impulses: what these add to the relative velocity. coupling: the joints, or NULL. Without a mobility
+ * along the normal no impulse changes the approach: joints hold the contact. */
+void impact_set_mobility(Impact *impact, const Coupling *coupling, const Twist *twist);
 /* Changes the impulses, and with them the twists, such that every contact reaches its target, or as much of all targets
- * as adds no energy. coupling: the joints, or NULL; then the twists of its bodies alone are right. False if there are
- * no such impulses: at a sliding contact friction can press surfaces together by more than the normal impulse parts
- * them, and both grow without end. */
-bool impact_resolve(Impact *impact, int count, const Coupling *coupling, Twist *twist, double fastest);
+ * as adds no energy; ends when a round changes speeds by less than `enough`. With a coupling the twists of its bodies
+ * alone are right then. False if there are no such impulses: at a sliding contact friction can press surfaces together
+ * by more than the normal impulse parts them, and both grow without end. */
+bool impact_resolve(Impact *impact, int count, const Coupling *coupling, Twist *twist, double fastest, double enough);
 /* What an impulse on a at a contact, and the opposite on b, do to the twists if bodies are not joined. */
 void impact_push(const Impact *impact, Twist *twist, Vec3 impulse);
-/* Do joints hold a contact, so that no impulse there changes its approach? */
-bool impact_held(Impact *impact, const Coupling *coupling, const Twist *twist);
 
 #endif

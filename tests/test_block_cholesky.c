@@ -380,6 +380,36 @@ static void raises_bad_pivots(void **state) {
   system_free(&s);
 }
 
+/* Unknowns of a block in very different units: no pivot is raised. */
+static void keeps_small_units(void **state) {
+  (void)state;
+  System s = grid(8, 8, NULL, 0);
+  fill_definite(&s, 100);
+  double *unit = grab((size_t)s.total, sizeof *unit), *b = grab((size_t)s.total, sizeof *b),
+         *x = random_vector(s.total);
+  for (int i = 0; i < s.total; i++) unit[i] = i % 5 ? 1 : 1e-9;
+  for (int k = 0; k < s.n + s.edge_count; k++) {
+    double *block = k < s.n ? s.diagonal[k] : s.coupling[k - s.n];
+    int row = k < s.n ? k : s.edge[k - s.n][0], column = k < s.n ? k : s.edge[k - s.n][1];
+    for (int i = 0; i < 144; i++) block[i] *= unit[12 * row + i % 12] * unit[12 * column + i / 12];
+  }
+  multiply(&s, x, b);
+  BlockCholesky *solver = block_cholesky_create();
+  assert_true(analyze(solver, &s));
+  load(solver, &s);
+  assert_int_equal(block_cholesky_factor(solver, 1), 0);
+  block_cholesky_solve(solver, b, b);
+  double worst = 0;
+  for (int i = 0; i < s.total; i++) worst = fmax(worst, fabs(b[i] - x[i]) * unit[i]);
+  printf("  off by %.1e in these units\n", worst);
+  assert_true(worst < 1e-9);
+  block_cholesky_destroy(solver);
+  free(unit);
+  free(b);
+  free(x);
+  system_free(&s);
+}
+
 /* A chain that nothing holds: coupled blocks resist their difference alone. All pivots are 1 but the last, which is
  * zero. */
 static void solves_singular_but_consistent(void **state) {
@@ -473,6 +503,7 @@ int main(void) {
       cmocka_unit_test(iterations_report_negative_curvature),
       cmocka_unit_test(works_on_nothing),
       cmocka_unit_test(raises_bad_pivots),
+      cmocka_unit_test(keeps_small_units),
       cmocka_unit_test(solves_singular_but_consistent),
       cmocka_unit_test(reports_nan),
       cmocka_unit_test(survives_failed_allocations),

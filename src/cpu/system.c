@@ -149,9 +149,10 @@ bool system_is_condensed(const System *s, int body) { return condensed_of(s, bod
 /* Strains have the pivots of a stiff body, so that none is raised; a NaN spreads to the rigid block too. */
 void system_add_own(System *s, int body, const double block[144]) {
   Condensed *c = condensed_of(s, body);
-  double rigid[RIGID * RIGID], scale[RIGID];
+  double rigid[RIGID * RIGID];
+  PivotScale scale[RIGID];
   strain_block(&c->q, block, c->strain);
-  for (int k = 0; k < RIGID; k++) scale[k] = c->strain[(RIGID + 1) * k];
+  for (int k = 0; k < RIGID; k++) scale[k].own = scale[k].largest = c->strain[(RIGID + 1) * k];
   cholesky_any(c->strain, RIGID, scale, c->inverse);
   rigid_block(&c->q, &c->q, block, rigid);
   block_cholesky_add_diagonal(s->solver, s->column[body], rigid);

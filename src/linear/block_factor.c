@@ -16,15 +16,15 @@ typedef struct Crew {
   atomic_int raised, failed;
 } Crew;
 
-/* By row of column j: the largest diagonal entry of the caller's block that contains the row. */
-static void find_scales(const BlockPattern *p, int j, const double *diagonal, double *scale) {
+/* By row of column j; the largest diagonal entry is that of the caller's block that contains the row. */
+static void find_scales(const BlockPattern *p, int j, const double *diagonal, PivotScale *scale) {
   int s = p->size[j];
   for (int e = p->member_at[j]; e < p->member_at[j + 1]; e++) {
     int first = p->offset[p->member[e]], end = first + p->given_size[p->member[e]];
     double largest = 0;
     for (int r = first; r < end; r++)
       if (diagonal[s * r + r] > largest) largest = diagonal[s * r + r];
-    for (int r = first; r < end; r++) scale[r] = largest;
+    for (int r = first; r < end; r++) scale[r] = (PivotScale){diagonal[s * r + r], largest};
   }
 }
 
@@ -94,7 +94,7 @@ static int factor_column(const BlockFactor *f, int j, int first, BlockWorker *wo
   double *values = f->values, *inverse = f->inverse + p->unknown_at[j];
   double *diagonal = values + p->block_at[p->column_at[j]];
   int s = p->size[j];
-  double scale[BLOCK_MAX];
+  PivotScale scale[BLOCK_MAX];
   if (f->fill) block_factor_fill(f, j);
   take_right(f, j, f->forward);
   find_scales(p, j, diagonal, scale);

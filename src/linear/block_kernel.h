@@ -121,20 +121,26 @@ static __attribute__((noinline)) double raised_pivot(const double *l, int s, int
   return raised > 0 ? raised : 1;
 }
 
+/* What a pivot is compared with: the initial diagonal entry, and the largest one of the part of the block that contains
+ * it. Rounding leaves of a pivot what is small against the former, in any units. */
+typedef struct PivotScale {
+  double own, largest;
+} PivotScale;
+
 /* Computes the pivot to use and counts it if it was raised. False if it is not finite. */
-KERNEL_INLINE bool choose_pivot(const double *l, int s, int p, double scale, double *pivot, int *raised) {
+KERNEL_INLINE bool choose_pivot(const double *l, int s, int p, PivotScale scale, double *pivot, int *raised) {
   *pivot = l[s * p + p];
   if (!isfinite(*pivot)) return false;
-  if (*pivot > 1e-14 * scale && *pivot > 0) return true;
-  *pivot = raised_pivot(l, s, p, scale);
+  if (*pivot > 1e-14 * scale.own && *pivot > 0) return true;
+  *pivot = raised_pivot(l, s, p, scale.largest);
   ++*raised;
   return true;
 }
 
-/* Factors the lower triangle in place. inverse[p] = 1 / L_pp. scale[p] is the largest initial diagonal entry of the
- * part of the block that contains p. Returns the number of raised pivots, -1 if one is not finite. The update uses 1 /
- * pivot instead of the scaled column, so that the square root is not on the path from pivot to pivot. */
-KERNEL_INLINE int cholesky_any(double *restrict l, int s, const double *scale, double *restrict inverse) {
+/* Factors the lower triangle in place. inverse[p] = 1 / L_pp. Returns the number of raised pivots, -1 if one is not
+ * finite. The update uses 1 / pivot instead of the scaled column, so that the square root is not on the path from pivot
+ * to pivot. */
+KERNEL_INLINE int cholesky_any(double *restrict l, int s, const PivotScale *scale, double *restrict inverse) {
   int raised = 0;
   for (int p = 0; p < s; p++) {
     double *column = l + s * p, pivot;
@@ -152,7 +158,7 @@ KERNEL_INLINE int cholesky_any(double *restrict l, int s, const double *scale, d
 }
 
 /* The same for size 12 in vectors, which include some rows above the diagonal. */
-static inline int cholesky12(double *l, const double *scale, double *inverse) {
+static inline int cholesky12(double *l, const PivotScale *scale, double *inverse) {
   int raised = 0;
 #pragma GCC unroll 12
   for (int p = 0; p < 12; p++) {
@@ -176,7 +182,7 @@ static inline int cholesky12(double *l, const double *scale, double *inverse) {
   return raised;
 }
 
-static inline int cholesky(double *l, int s, const double *scale, double *inverse) {
+static inline int cholesky(double *l, int s, const PivotScale *scale, double *inverse) {
   if (s == 12) return cholesky12(l, scale, inverse);
   return s == 3 ? cholesky_any(l, 3, scale, inverse) : cholesky_any(l, s, scale, inverse);
 }

@@ -35,9 +35,10 @@ stops "the same, resumed, by SIGTERM" TERM '[ -e twist.abd-wal ]' run twist.abd 
 [ "$(sqlite3 twist.abd 'SELECT count(*) FROM report')" = 0 ] || wrong "a step was recorded"
 expect 0 '' "$abd" verify twist.abd
 
-# a large scene: while it is loaded, and in its first step
+# a large scene: while it is loaded, which takes about a second, and in its first step
 "$abd" scene hybrid --resolution 4 -o hybrid.json
-stops "loading" INT 'sleep 0.3' run hybrid.json -o large.abd --quiet
+"$abd" scene hybrid --resolution 7 -o larger.json
+stops "loading" INT 'sleep 0.3' run larger.json -o large.abd --quiet
 grep -q 'Interrupted while loading; no run file was written' out.txt || wrong "its words: $(cat out.txt)"
 [ -z "$(ls large.abd* 2>/dev/null)" ] || wrong "it left $(ls large.abd*)"
 stops "a large first step" INT '[ -e large.abd ]' run hybrid.json -o large.abd --quiet

@@ -91,16 +91,29 @@ static int unknown_option(const Command *command, const Option *option, const ch
   return args_usage_error(command, "unknown option '%s'", arg);
 }
 
+double args_ratio(const char *text, const char **end) {
+  char *after;
+  double number = strtod(text, &after);
+  if (after != text && *after == '/') {
+    const char *below = after + 1;
+    number /= strtod(below, &after);
+    if (after == below) return 0;
+  }
+  *end = after;
+  return after != text && isfinite(number) && number > 0 ? number : 0;
+}
+
 static int set_number(const Command *command, const Option *option, const char *value) {
-  char *end;
-  errno = 0;
   if (option->kind == OPTION_POSITIVE) {
-    double number = strtod(value, &end);
-    if (end == value || *end || !isfinite(number) || number <= 0)
+    const char *rest = value;
+    double number = args_ratio(value, &rest);
+    if (number == 0 || *rest)
       return args_usage_error(command, "--%s: expected a number > 0, got '%s'", option->name, value);
     *(double *)option->target = number;
     return ARGS_GO_ON;
   }
+  char *end;
+  errno = 0;
   long long least = option->kind == OPTION_ATLEAST1, number = strtoll(value, &end, 10);
   if (end == value || *end || errno || number < least || number > 1000000000000LL)
     return args_usage_error(command, "--%s: expected a whole number >= %lld, got '%s'", option->name, least, value);

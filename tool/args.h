@@ -21,7 +21,7 @@ typedef enum OptionKind {
   OPTION_TEXT,     /* const char * */
   OPTION_COUNT,    /* int64_t >= 0 */
   OPTION_ATLEAST1, /* int64_t >= 1 */
-  OPTION_POSITIVE, /* double > 0 */
+  OPTION_POSITIVE, /* double > 0, also as a ratio: 1/240 */
   OPTION_LIST,     /* TextList: may be repeated */
 } OptionKind;
 
@@ -65,6 +65,8 @@ const char *args_program(void);
 const char *args_word(const char *text, char *room, size_t size);
 enum { WORD_SIZE = 512 };
 
+/* Reads "1/240" or "0.01"; 0 if it is malformed or not above 0. */
+double args_ratio(const char *text, const char **end);
 /* Reads the "X,Y,Z,RADIUS" of --look-at; false if it is malformed. */
 bool args_place(const char *text, double place[4]);
 /* The name of a NULL-ended list that is most similar to text; NULL if none is. */

@@ -32,19 +32,6 @@ static int list_sets(void) {
 
 /* ---- Rows to run ---- */
 
-/* "1/100", "0.01": one item of a list with commas. Returns 0 if it is malformed. */
-static double read_dt(const char *text, const char **end) {
-  char *after;
-  double dt = strtod(text, &after);
-  if (after != text && *after == '/') {
-    const char *below = after + 1;
-    dt /= strtod(below, &after);
-    if (after == below) return 0;
-  }
-  *end = after;
-  return after != text && isfinite(dt) && dt > 0 ? dt : 0;
-}
-
 enum { MOST_DT = 16 };
 
 /* Fills dt, ended by 0. */
@@ -52,7 +39,7 @@ static int read_dt_list(const char *text, double dt[MOST_DT + 1]) {
   int count = 0;
   for (const char *at = text; at && *at; at += *at == ',') {
     const char *end = at;
-    double value = read_dt(at, &end);
+    double value = args_ratio(at, &end);
     if (value == 0 || (*end && *end != ',') || count == MOST_DT)
       return args_usage_error(&command, "--dt: expected up to %d time steps such as 1/100,1/50 or 0.01, got '%s'",
                               MOST_DT, text);

@@ -172,7 +172,7 @@ int command_run(int argc, char **argv) {
       {"time", 't', OPTION_POSITIVE, &o->time, "T", "total simulated seconds"},
       {"time-limit", 0, OPTION_POSITIVE, &o->time_limit, "SECONDS",
        "end after so much wall-clock time, loading included; --resume goes on"},
-      {"dt", 0, OPTION_POSITIVE, &o->dt, "S", "time step in seconds, the same as --set dt=S"},
+      {"dt", 0, OPTION_POSITIVE, &o->dt, "S", "time step in seconds, such as 0.01 or 1/240; the same as --set dt"},
       {"threads", 'j', OPTION_COUNT, &o->threads, "N", "threads, 0 = all processors; the result has the same bits"},
       {"device", 0, OPTION_TEXT, &o->device, "NAME",
        "cpu, cuda (an NVIDIA GPU) or auto, instead of the scene's solver.device; a run can be resumed on another"},

@@ -23,6 +23,8 @@ expect 2 "every: expected a whole number >= 1, got '0'" "$abd" run scene.json --
 expect 2 "time: expected a number > 0, got 'inf'" "$abd" run scene.json --time inf
 expect 2 "dt: expected a number > 0, got '0'" "$abd" run scene.json --dt 0
 expect 2 "dt: expected a number > 0, got 'nan'" "$abd" run scene.json --dt nan
+expect 2 "dt: expected a number > 0, got '1/0'" "$abd" run scene.json --dt 1/0
+expect 2 "dt: expected a number > 0, got '1/'" "$abd" run scene.json --dt 1/
 expect 2 "threads: expected a whole number" "$abd" run scene.json --threads all
 expect 2 "quiet takes no value" "$abd" run scene.json --quiet=yes
 expect 2 "exclude each other" "$abd" run scene.json --steps 3 --time 1

@@ -65,7 +65,7 @@ const char *args_program(void);
 const char *args_word(const char *text, char *room, size_t size);
 enum { WORD_SIZE = 512 };
 
-/* Reads "1/240" or "0.01"; 0 if it is malformed or not above 0. */
+/* Reads "1/240" or "0.01", up to *end; 0 if it is malformed or not above 0. */
 double args_ratio(const char *text, const char **end);
 /* Reads the "X,Y,Z,RADIUS" of --look-at; false if it is malformed. */
 bool args_place(const char *text, double place[4]);

@@ -658,6 +658,27 @@ static void check_growth(Broad *broad, const Model *m, Draw *d, int k) {
   assert_int_equal(added, broad->pair_count - before);
 }
 
+/* All boxes shrink. No pair is dropped by a new search in a step, whether all bodies are tested again or one. */
+static long check_kept(Broad *broad, const Model *m, int grown_count) {
+  bool grown[BODIES] = {0};
+  int before = broad->pair_count, added = -1;
+  uint64_t *old = malloc(((size_t)before + 1) * sizeof *old);
+  assert_non_null(old);
+  memcpy(old, broad->pair, (size_t)before * sizeof *old);
+  for (int i = 0; i < grown_count; i++) grown[i] = true;
+  for (int i = 0; i < BODIES; i++) {
+    Vec3 center = box_center(broad->box[i]);
+    broad->box[i].lo = scale(0.5, add(center, broad->box[i].lo));
+    broad->box[i].hi = scale(0.5, add(center, broad->box[i].hi));
+  }
+  assert_true(broad_grow(broad, m, grown, &added));
+  assert_int_equal(added, 0);
+  assert_int_equal(broad->pair_count, before);
+  assert_memory_equal(broad->pair, old, (size_t)before * sizeof *old);
+  free(old);
+  return before;
+}
+
 /* Own bodies are those on one side of a plane. */
 static void choose_own(Broad *broad, Draw *d, unsigned char *own, int *own_body) {
   Vec3 normal = draw_vec3(d, 1);
@@ -672,7 +693,7 @@ static void test_broad_phase_equals_all_pairs(void **state) {
   Draw d = {6};
   Model m = {0};
   Broad broad;
-  long pairs = 0, columns = 0, grown = 0;
+  long pairs = 0, columns = 0, grown = 0, kept = 0;
   unsigned char own[BODIES];
   int own_body[BODIES];
   const int count = 30 + rounds(50);
@@ -695,8 +716,9 @@ static void test_broad_phase_equals_all_pairs(void **state) {
     columns += broad.columns;
     for (int g = 0; g < 4; g++) check_growth(&broad, &m, &d, k + g);
     grown += broad.columns && broad.late_count > 0;
+    kept += check_kept(&broad, &m, k % 2 ? 1 : BODIES);
   }
-  assert_true(pairs > 1000);
+  assert_true(pairs > 1000 && kept > 1000);
   assert_true(grown > 2);                 /* without a sweep */
   assert_in_range(columns, 1, count - 1); /* both ways */
   broad_destroy(&broad);

@@ -493,6 +493,24 @@ static void merge_keys(Broad *b, int added) {
   b->pair_count += added;
 }
 
+/* A new search. Pairs that have parted since the last one stay, as they do if only boxes that grew are tested: islands
+ * and loops over pairs refer to them. */
+static bool find_again(Broad *b, const Model *model) {
+  int before = b->pair_count, lost = 0;
+  uint64_t *old = mem_alloc((size_t)before + 1, sizeof *old);
+  if (old && before) memcpy(old, b->pair, (size_t)before * sizeof *old);
+  bool good = old && broad_find(b, model) &&
+              mem_reserve((void **)&b->scratch, &b->scratch_capacity, before, sizeof(uint64_t)) &&
+              mem_reserve((void **)&b->pair, &b->pair_capacity, b->pair_count + before, sizeof(uint64_t));
+  for (int i = 0, k = 0; good && i < before; i++) {
+    while (k < b->pair_count && b->pair[k] < old[i]) k++;
+    if (k == b->pair_count || b->pair[k] != old[i]) b->scratch[lost++] = old[i];
+  }
+  mem_free(old);
+  if (good) merge_keys(b, lost);
+  return good;
+}
+
 bool broad_grow(Broad *b, const Model *model, const bool *grown, int *added) {
   int n = model->body_count, count = list_grown(b, n, grown), before = b->pair_count;
   int64_t tests = 0;
@@ -510,7 +528,7 @@ bool broad_grow(Broad *b, const Model *model, const bool *grown, int *added) {
     sweep = *added > GROWN_MOST;
   }
   if (sweep) {
-    if (!broad_find(b, model)) return false;
+    if (!find_again(b, model)) return false;
     *added = b->pair_count - before;
     return true;
   }

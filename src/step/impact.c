@@ -250,7 +250,7 @@ static bool resolve(Impact *impact, int count, const Coupling *c, Twist *twist, 
     largest = 0;
     for (int k = 0; k < count;) {
       Impact *first = &impact[k];
-      Wrench on[2] = {{vec3(0, 0, 0), vec3(0, 0, 0)}, {vec3(0, 0, 0), vec3(0, 0, 0)}};
+      Wrench on[2] = {0};
       for (; k < count && same_bodies(first, &impact[k]); k++)
         largest = most(largest, resolve_contact(&impact[k], c, twist, on));
       pass_on(c, first, twist, on);
@@ -311,7 +311,7 @@ static bool reduce(Impact *impact, int count, const Coupling *c, Twist *twist, d
     double normal = dot(more, i->normal);
     i->normal_impulse += normal;
     i->friction_impulse = add(i->friction_impulse, add_scaled(more, -normal, i->normal));
-    Wrench on[2] = {{vec3(0, 0, 0), vec3(0, 0, 0)}, {vec3(0, 0, 0), vec3(0, 0, 0)}};
+    Wrench on[2] = {0};
     push(c, i, twist, more, on);
     pass_on(c, i, twist, on);
   }

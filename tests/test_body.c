@@ -155,6 +155,25 @@ static void test_rest_and_bodies_without_elasticity(void **state) {
   close_scene(&s);
 }
 
+/* A kinematic body that is held back presses as hard in a sub-step as in a whole step. */
+static void test_script_in_substeps(void **state) {
+  Scene s;
+  Draw d = {4};
+  (void)state;
+  open_scene(&s);
+  Affine q = draw_strained(&d, 0.1), whole = body_gradient(&s.work, KINEMATIC, &q);
+  whole = affine_add_scaled(affine_sub(whole, whole), 1 / s.work.h2, whole);
+  for (int level = 1; level < 10; level++) {
+    s.work.h *= 0.5;
+    s.work.h2 *= 0.25;
+    Affine g = body_gradient(&s.work, KINEMATIC, &q);
+    Affine off = affine_add_scaled(affine_sub(g, g), 1 / s.work.h2, g);
+    off = affine_sub(off, whole);
+    assert_true(largest(&off.n[0].x, 12) < 1e-14 * largest(&whole.n[0].x, 12));
+  }
+  close_scene(&s);
+}
+
 /* No vertex is faster than the speed, and a box's own corner is as fast. */
 static void test_speed(void **state) {
   Scene s;
@@ -175,6 +194,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_derivatives),
       cmocka_unit_test(test_rest_and_bodies_without_elasticity),
+      cmocka_unit_test(test_script_in_substeps),
       cmocka_unit_test(test_speed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

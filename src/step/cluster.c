@@ -49,10 +49,7 @@ double cluster_script_work(const Work *w, int i) {
   const Model *m = w->model;
   Affine q = node_pose(m, w->q, i), way = affine_sub(q, node_pose(m, w->state->q, i));
   Affine pull = affine_sub(node_pose(m, w->target, i), q);
-  double work = block_pull(m, i) * dot(pull.n[0], way.n[0]);
-  for (int k = 0; k < 3 && !block_is_vertex(m, i); k++)
-    work += component(m->body[i].weight, k) * dot(pull.n[k + 1], way.n[k + 1]);
-  return work / w->h2;
+  return body_product(w, i, &pull, &way) / w->h2;
 }
 
 static void add_momenta(const Model *m, int i, const Affine *q, const Affine *rate, Momenta *sum) {

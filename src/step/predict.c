@@ -42,8 +42,16 @@ bool predict_flies(const Work *work, int i) { return scheme(work, i) == ABD_INTE
 
 bool predict_two_steps(const Work *work, int i) { return scheme(work, i) == ABD_INTEGRATOR_BDF2; }
 
+/* What draws a kinematic block to its target has one stiffness, in sub-steps too: as an inertia it would press what it
+ * meets n^2 times harder in each of n sub-steps. */
+static double script_inertia(const Work *work) {
+  double part = work->h / work->model->def.dt;
+  return part * part;
+}
+
 double predict_inertia(const Work *work, int i) {
-  if (block_motion(work->model, i) != ABD_MOTION_DYNAMIC) return 1;
+  AbdMotion motion = block_motion(work->model, i);
+  if (motion != ABD_MOTION_DYNAMIC) return motion == ABD_MOTION_KINEMATIC ? script_inertia(work) : 1;
   bool two_steps = scheme(work, i) == ABD_INTEGRATOR_BDF2;
   if (work->model->def.integrator == ABD_INTEGRATOR_BDF2) return two_steps ? 1 : 4.0 / 9.0;
   return two_steps ? 9.0 / 4.0 : 1;

@@ -155,6 +155,22 @@ static void test_rest_and_bodies_without_elasticity(void **state) {
   close_scene(&s);
 }
 
+/* No step ends with a body inside out. */
+static void test_inside_out(void **state) {
+  Scene s;
+  Draw d = {5};
+  (void)state;
+  open_scene(&s);
+  for (int i = 0; i < ELASTICITIES; i++) {
+    Affine q = draw_strained(&d, 0.1), mirror = q, flat = q;
+    assert_true(isfinite(body_energy(&s.work, i, &q)));
+    mirror.n[1] = scale(-1, q.n[1]);
+    flat.n[2] = vec3(0, 0, 0);
+    assert_true(isinf(body_energy(&s.work, i, &mirror)) && isinf(body_energy(&s.work, i, &flat)));
+  }
+  close_scene(&s);
+}
+
 /* A kinematic body that is held back presses as hard in a sub-step as in a whole step. */
 static void test_script_in_substeps(void **state) {
   Scene s;
@@ -192,9 +208,8 @@ static void test_speed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_derivatives),
-      cmocka_unit_test(test_rest_and_bodies_without_elasticity),
-      cmocka_unit_test(test_script_in_substeps),
+      cmocka_unit_test(test_derivatives), cmocka_unit_test(test_rest_and_bodies_without_elasticity),
+      cmocka_unit_test(test_inside_out),  cmocka_unit_test(test_script_in_substeps),
       cmocka_unit_test(test_speed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

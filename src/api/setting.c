@@ -78,8 +78,8 @@ static const AbdSetting world_settings[] = {
   CHOICE(AbdWorldDef, solver.detection, ABD_ENUM_DETECTION, ABD_DETECTION_TREES,
          "how near triangles are found; all give the same bits, those after trees are for comparison"),
   CHOICE(AbdWorldDef, solver.substeps, ABD_ENUM_SUBSTEPS, ABD_SUBSTEPS_AUTO,
-         "auto: a step that has not converged after 150 iterations is taken in halves, and a half likewise; off, or "
-         "max_iterations up to 150: it goes on up to max_iterations"),
+         "auto: a step that makes no progress, or in which bodies would move too far, is taken in halves, and a half "
+         "likewise; off, or max_iterations up to 150: it goes on up to max_iterations"),
   CHOICE(AbdWorldDef, solver.device, ABD_ENUM_DEVICE, ABD_DEVICE_AUTO,
          "machine that steps the world; auto is cuda, an NVIDIA GPU, if there is one and it is expected to be faster, "
          "else cpu"),

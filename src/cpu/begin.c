@@ -231,6 +231,18 @@ static void select_all(Islands *s) {
   }
 }
 
+/* Kinematic bodies are drawn to their targets as the heaviest body that they may push needs. */
+static Outcome weigh_scripts(Cpu *cpu) {
+  const Model *m = cpu->model;
+  Work *w = &cpu->work;
+  if (!script_weigh(w, cpu->islands)) return stage_from(false);
+  for (int k = 0; k < m->kinematic_count; k++) {
+    int i = m->kinematic[k];
+    if (!block_is_vertex(m, i)) w->energy[i] = body_energy(w, i, &w->q.body[i]);
+  }
+  return stage_done();
+}
+
 Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepReport *report) {
   Cpu *cpu = backend;
   const Model *m = cpu->model;
@@ -262,6 +274,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   parallel_for(cpu->threads, m->joint_count, 16, joint_task, cpu);
   parallel_for(cpu->threads, m->joint_count, 16, joint_energy_task, cpu);
   outcome = find_pairs(cpu);
+  if (!stage_failed(outcome)) outcome = weigh_scripts(cpu);
   double t1 = stage_clock(cpu);
   report->seconds[ABD_STAGE_CANDIDATES] += t1 - t0;
   if (stage_failed(outcome)) return outcome;

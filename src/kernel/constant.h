@@ -202,6 +202,10 @@
 #define FLIGHT_OPEN 1e-9
 /* [strain] Bodies do not fly to poses that strain them by more: the step is solved for. test_joint_cost */
 #define FLIGHT_STRAIN 1e-6
+/* [volume] A body that is crushed to less is held by a barrier, and never turns inside out. test_elasticity */
+#define ELASTIC_VOLUME 0.1
+/* [strain] A body that is strained by more has lost it at the end of its flight. test_outcome */
+#define FREE_STRAIN 1e-3
 /* [step length] Shorter steps add inertia to the matrix. test_constant_count */
 #define DAMPING_BELOW 0.3
 /* [step length] Longer steps remove it. test_constant_count */

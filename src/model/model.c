@@ -54,6 +54,8 @@ static bool gives_way(const Model *m, const Body *b) {
   return b->soft ? !m->soft[b->soft - 1].still : b->motion == ABD_MOTION_DYNAMIC;
 }
 
+bool model_gives_way(const Model *m, int body) { return gives_way(m, &m->body[body]); }
+
 bool model_collides(const Model *model, int a, int b) {
   const Body *x = &model->body[a], *y = &model->body[b];
   if (a == b) return x->soft && gives_way(model, x) && model->soft[x->soft - 1].def.self_contact;
@@ -470,7 +472,7 @@ static void set_pull(Model *model) {
     b->weight = b->second;
     if (b->motion != ABD_MOTION_KINEMATIC) continue;
     double r = model->mesh[b->mesh].radius;
-    b->pull = KINEMATIC_MASS * most(model->mass_max, b->mass);
+    b->pull = block_script_pull(model, i, model->mass_max);
     b->weight = scale(KINEMATIC_RIGID * b->pull * r * r, vec3(1, 1, 1));
   }
 }
@@ -489,11 +491,15 @@ static double stiff_mass(const Model *m, int vertex) {
   return def->young * cbrt(block_mass(m, vertex) / def->density) * m->def.dt * m->def.dt;
 }
 
+double block_script_pull(const Model *m, int block, double mass) {
+  if (block_is_vertex(m, block)) mass = most(mass, stiff_mass(m, block));
+  return KINEMATIC_MASS * most(mass, block_mass(m, block));
+}
+
 double block_pull(const Model *m, int block) {
   if (!block_is_vertex(m, block)) return m->body[block].pull;
-  double mass = block_mass(m, block);
   bool kinematic = block_motion(m, block) == ABD_MOTION_KINEMATIC;
-  return kinematic ? KINEMATIC_MASS * most(most(m->mass_max, mass), stiff_mass(m, block)) : mass;
+  return kinematic ? block_script_pull(m, block, m->mass_max) : block_mass(m, block);
 }
 
 bool block_is_jointed(const Model *m, int block) {
@@ -554,7 +560,7 @@ AbdStatus model_start(Model *model, AbdError *error) {
     return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->body_count);
   model->mass_max = 0;
   for (int i = 0; i < model->body_count; i++)
-    if (gives_way(model, &model->body[i])) model->mass_max = most(model->mass_max, model->body[i].mass);
+    if (model_gives_way(model, i)) model->mass_max = most(model->mass_max, model->body[i].mass);
   if (model->rule_count > 1) qsort(model->rule, (size_t)model->rule_count, sizeof(PairRule), compare_rules);
   model->has_restitution = any_restitution(model);
   if (model->has_restitution && model->def.integrator != ABD_INTEGRATOR_RIGID)

@@ -155,6 +155,8 @@ int model_body_index(const Model *model, uint32_t id);
 int model_joint_index(const Model *model, uint32_t id);
 uint64_t pair_key(int a, int b); /* the same for (a, b) and (b, a) */
 const PairRule *model_rule(const Model *model, int a, int b);
+/* Dynamic, or a soft body that is not still. */
+bool model_gives_way(const Model *model, int body);
 bool model_collides(const Model *model, int a, int b);
 bool model_excludes(const Model *model, int a, int b); /* a rule or a group keeps them from colliding */
 double model_friction(const Model *model, int a, int b);
@@ -218,6 +220,8 @@ static inline double block_drag(const Model *model, int block, int k) {
 }
 /* Inertia of the first node: the mass of a dynamic block, a large weight of a kinematic one. */
 double block_pull(const Model *model, int block);
+/* [kg] The same of a kinematic block that pushes nothing heavier than a mass. */
+double block_script_pull(const Model *model, int block, double mass);
 /* Has the block a joint or an attachment? */
 bool block_is_jointed(const Model *model, int block);
 /* Its pose at the start. */

@@ -36,15 +36,18 @@ double body_strain_energy(const Model *m, int body, const Affine *q) {
   return turns(m, body) ? b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q)) : 0;
 }
 
+bool body_is_strained(const Model *m, int body, const Affine *q) {
+  if (!turns(m, body)) return false;
+  Mat3 c = elastic_strain(affine_linear(q));
+  return mat3_dot(c, c) > FREE_STRAIN * FREE_STRAIN;
+}
+
 double body_energy(const Work *work, int body, const Affine *q) {
   if (block_is_vertex(work->model, body))
     return 0.5 * inertia(work, body, 0) * norm_sq(vertex_off(work, body, q->n[0]));
-  const Body *b = &work->model->body[body];
   double e = 0;
   for (int k = 0; k < 4; k++) e += 0.5 * inertia(work, body, k) * norm_sq(sub(q->n[k], work->target.body[body].n[k]));
-  if (turns(work->model, body))
-    e += work->h2 * b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
-  return e;
+  return e + work->h2 * body_strain_energy(work->model, body, q);
 }
 
 BodyTerm body_term(const Work *work, int block) {

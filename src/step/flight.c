@@ -91,7 +91,7 @@ Flight flight_dragged(const Work *w, int i, Flight f) {
 
 Affine flight_pose(const Work *w, int i, const Affine *from, Flight f, double duration) {
   Vec3 p = add_scaled(from->n[0], duration, f.v);
-  if (!is_dynamic(w, i)) return predict_script(w, i);
+  if (!is_dynamic(w, i)) return script_pose(w, i);
   if (block_is_vertex(w->model, i)) return affine(p, mat3_identity());
   const Body *b = &w->model->body[i];
   Mat3 a = affine_linear(from);

@@ -201,7 +201,8 @@ static Outcome clear_paths(Step *s, Backend b) {
 /* A step must gain a share of what the slope promises, less the rounding error. (A tiny share would accept steps that
  * overshoot by as much as they should move, and return for ever.) A last step only has to stay inside the barriers. */
 static bool accepts(const Island *g) {
-  return g->last ? g->change < INFINITY : g->change <= STEP_GAIN * g->length * g->slope + g->noise;
+  bool gains = g->last || g->change <= STEP_GAIN * g->length * g->slope + g->noise;
+  return gains && g->change < INFINITY; /* an infinite energy has an infinite rounding error */
 }
 
 /* Of the tried islands: selects those that accept, shortens the steps of the others. */

@@ -42,16 +42,9 @@ bool predict_flies(const Work *work, int i) { return scheme(work, i) == ABD_INTE
 
 bool predict_two_steps(const Work *work, int i) { return scheme(work, i) == ABD_INTEGRATOR_BDF2; }
 
-/* What draws a kinematic block to its target has one stiffness, in sub-steps too: as an inertia it would press what it
- * meets n^2 times harder in each of n sub-steps. */
-static double script_inertia(const Work *work) {
-  double part = work->h / work->model->def.dt;
-  return part * part;
-}
-
 double predict_inertia(const Work *work, int i) {
   AbdMotion motion = block_motion(work->model, i);
-  if (motion != ABD_MOTION_DYNAMIC) return motion == ABD_MOTION_KINEMATIC ? script_inertia(work) : 1;
+  if (motion != ABD_MOTION_DYNAMIC) return motion == ABD_MOTION_KINEMATIC ? script_inertia(work, i) : 1;
   bool two_steps = scheme(work, i) == ABD_INTEGRATOR_BDF2;
   if (work->model->def.integrator == ABD_INTEGRATOR_BDF2) return two_steps ? 1 : 4.0 / 9.0;
   return two_steps ? 9.0 / 4.0 : 1;
@@ -125,46 +118,25 @@ static Affine target_affine(const Work *work, int i) {
   return t;
 }
 
-/* A kinematic body goes to its given target, or on with its velocities, from its pose without the strain of what may
- * have blocked it: with it, each step would press it flatter. */
-static Affine target_kinematic(const Work *work, int i) {
-  const State *s = work->state;
-  int k = model_kinematic(work->model, i);
-  if (s->has_target[k]) return s->target[k];
-  const Body *b = &work->model->body[i];
-  Mat3 a = affine_linear(&s->q.body[i]);
-  Vec3 w = spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(&s->rate.body[i]), b->second));
-  Mat3 turned = mat3_mul(mat3_exp(scale(work->h, w)), mat3_polar(a));
-  return affine(add_scaled(s->q.body[i].n[0], work->h, s->rate.body[i].n[0]), turned);
-}
-
-static Vec3 vertex_script(const Work *work, int i) {
-  const State *s = work->state;
-  int v = i - work->model->body_count, k = model_kinematic(work->model, i);
-  return s->has_target[k] ? s->target[k].n[0] : add_scaled(s->q.vertex[v], work->h, s->rate.vertex[v]);
-}
-
-Affine predict_script(const Work *work, int i) {
-  if (block_is_vertex(work->model, i)) return affine(vertex_script(work, i), mat3_identity());
-  return target_kinematic(work, i);
-}
-
 void predict_begin(Work *work) {
   const Model *m = work->model;
   work->h = work->state->duration;
   work->h2 = m->def.integrator == ABD_INTEGRATOR_BDF2 ? 4.0 / 9.0 * work->h * work->h : work->h * work->h;
 }
 
+/* A body that was crushed and is free again flies as a rigid one does, and would stay crushed. */
 static Affine target_flight(Work *work, int i) {
+  Affine from = work->state->q.body[i];
   work->flight[i] = flight_begin(work, i, work->h);
-  return flight_pose(work, i, &work->state->q.body[i], work->flight[i], work->h);
+  if (body_is_strained(work->model, i, &from)) from = affine(from.n[0], mat3_polar(affine_linear(&from)));
+  return flight_pose(work, i, &from, work->flight[i], work->h);
 }
 
 static void target_body(Work *work, int i) {
   const Body *b = &work->model->body[i];
   Affine *target = &work->target.body[i];
   if (b->motion == ABD_MOTION_STATIC) *target = work->state->q.body[i];
-  else if (b->motion == ABD_MOTION_KINEMATIC) *target = target_kinematic(work, i);
+  else if (b->motion == ABD_MOTION_KINEMATIC) *target = script_pose(work, i);
   else if (predict_flies(work, i)) *target = target_flight(work, i);
   else *target = target_affine(work, i);
   if (!b->fixed) return;
@@ -258,7 +230,7 @@ static Vec3 vertex_target(const Work *work, int i) {
   AbdMotion motion = block_motion(work->model, i);
   Vec3 q = s->q.vertex[v], t = q;
   if (motion == ABD_MOTION_DYNAMIC) t = vertex_flight(work, i);
-  if (motion == ABD_MOTION_KINEMATIC) t = vertex_script(work, i);
+  if (motion == ABD_MOTION_KINEMATIC) t = script_pose(work, i).n[0];
   return add_scaled(q, 1, sub(t, q));
 }
 

@@ -46,6 +46,7 @@ typedef struct Work {
   double *stored;                    /* per body: its share of the barriers' energy at the start of the step */
   bool *active;                      /* per block: in the active set; the others keep their poses in this iteration */
   bool *restart;                     /* per body: BDF2 does not use its history, see predict_restart */
+  double *script;                    /* per kinematic block: part of its pull that its island needs */
   bool *bounced;                     /* per body: its velocity does not come from the solve, see step/bounce.h */
   JointTerm *joint;
   double *soft_energy, *soft_energy_trial; /* per soft body, of its elements */
@@ -73,8 +74,6 @@ double predict_driven(const Work *work, int body);
 bool predict_flies(const Work *work, int block);
 /* Acceleration by gravity and given forces. */
 Vec3 predict_acceleration(const Work *work, int block);
-/* The pose of a kinematic block after the step. */
-Affine predict_script(const Work *work, int block);
 /* Factor of a block's inertia: 1, or 9/4 if its own integrator is BDF2 and the others' is not. */
 double predict_inertia(const Work *work, int block);
 /* The same of its node k, with the drag of implicit steps. */
@@ -82,9 +81,19 @@ double predict_node_inertia(const Work *work, int block, int k);
 /* Whether the rate of a body at the end of the step is (3 q - 4 q_n + q_{n-1}) / (2 h), else (q - q_n) / h. */
 bool predict_two_steps(const Work *work, int block);
 
+/* script.c: kinematic blocks. The pose that one is drawn to: */
+Affine script_pose(const Work *work, int block);
+/* The factor of what draws it there, `block_pull`. That is a spring: its stiffness is the same in sub-steps. Those of a
+ * step are as stiff as the heaviest body of their island needs; false if memory is out. */
+double script_inertia(const Work *work, int block);
+struct Islands;
+bool script_weigh(Work *work, const struct Islands *islands);
+
 /* body.c: inertia and elasticity of one block. A vertex has inertia of its first node alone. */
 double body_energy(const Work *work, int body, const Affine *q);
 double body_strain_energy(const Model *model, int body, const Affine *q); /* [J] */
+/* Whether it is so strained that its flight relaxes it. */
+bool body_is_strained(const Model *model, int body, const Affine *q);
 struct BodyTerm body_term(const Work *work, int block); /* see kernel/body.h; of a vertex its inertia alone */
 Affine body_gradient(const Work *work, int body, const Affine *q);
 /* Rounding error of its energy. */

@@ -20,6 +20,7 @@ typedef struct Slow {
   double fall;           /* of Newton's step from one iteration to the next; 0.9 if it is 0 */
   bool disagrees;        /* in steps that do not end the loads of friction do not agree after `easy` iterations */
   int fails_at;          /* the begin that fails, 0 = none */
+  bool held;             /* the kinematic body stays where it is, else it moves to its target */
   double lost_above;     /* [s] Newton's steps that last longer are not finite, 0 = none */
   int begins, iteration; /* counted */
   double end[64][2];     /* of each step: the kinematic target's x and its turn about z */
@@ -59,6 +60,13 @@ static Outcome slow_adjust(void *b, Islands *islands) {
   return stage_done();
 }
 
+static Outcome slow_finish(void *b, const Islands *islands, State *after) {
+  const Slow *s = b;
+  Outcome outcome = null_finish(b, islands, after);
+  if (!s->held && s->base.state->has_target[0]) after->q.body[1] = s->base.state->target[0];
+  return outcome;
+}
+
 typedef struct Bench {
   Lab lab;
   Stages stages;
@@ -79,6 +87,7 @@ static Bench bench_open(void) {
   b.stages.begin = slow_begin;
   b.stages.newton = slow_newton;
   b.stages.adjust = slow_adjust;
+  b.stages.finish = slow_finish;
   return b;
 }
 
@@ -232,6 +241,21 @@ static void test_driven_out(void **state) {
   lab_close(&lab);
 }
 
+/* A kinematic body that is held back is drawn no farther in the last sub-step than in the first, and the report has what
+ * it lacks. */
+static void test_held_back(void **state) {
+  (void)state;
+  Bench b = bench_open();
+  b.slow.held = true;
+  lab_expect_ok(&b.lab,
+                abd_body_set_target(b.lab.world, (AbdBodyId){2}, (double[3]){0.4, 0, 5}, (double[4]){1, 0, 0, 0}));
+  bench_step(&b, 0.3 * DT, 30, 100000);
+  assert_int_equal(b.slow.begins, 6);
+  for (int k = 1; k <= 4; k++) assert_float_equal(b.slow.end[k + 1][0], 0.1, 1e-15);
+  assert_float_equal(b.report.target_error, 0.4, 1e-15);
+  lab_close(&b.lab);
+}
+
 /* A kinematic body moves to its target at a constant velocity, also by half a turn. */
 static void test_targets(void **state) {
   (void)state;
@@ -242,6 +266,7 @@ static void test_targets(void **state) {
     const double rotation[4] = {cos(angle / 2), 0, 0, sin(angle / 2)};
     AbdBodyId id = {2};
     b.lab.world->state.level = 0;
+    b.lab.world->state.q.body[1] = affine(vec3(0, 0, 5), mat3_identity());
     lab_expect_ok(&b.lab, abd_body_set_target(b.lab.world, id, (double[3]){0.4, 0, 5}, rotation));
     bench_step(&b, 0.3 * DT, 30, 100000);
     assert_int_equal(b.slow.begins, 6);
@@ -460,19 +485,13 @@ static void test_far(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_far),
-      cmocka_unit_test(test_past),
-      cmocka_unit_test(test_worst_outcome),
-      cmocka_unit_test(test_splits),
-      cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_stalls),
-      cmocka_unit_test(test_targets),
-      cmocka_unit_test(test_failure),
-      cmocka_unit_test(test_resume),
-      cmocka_unit_test(test_flight),
-      cmocka_unit_test(test_driven_out),
-      cmocka_unit_test(test_bodies_come),
-      cmocka_unit_test(test_not_finite_after_failure),
+      cmocka_unit_test(test_far),           cmocka_unit_test(test_past),
+      cmocka_unit_test(test_worst_outcome), cmocka_unit_test(test_splits),
+      cmocka_unit_test(test_limits),        cmocka_unit_test(test_stalls),
+      cmocka_unit_test(test_targets),       cmocka_unit_test(test_held_back),
+      cmocka_unit_test(test_failure),       cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_flight),        cmocka_unit_test(test_driven_out),
+      cmocka_unit_test(test_bodies_come),   cmocka_unit_test(test_not_finite_after_failure),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

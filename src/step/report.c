@@ -195,6 +195,7 @@ static void carry(AbdStepReport *r, const AbdStepReport *before) {
   }
   if (before->friction_iterations > r->friction_iterations) r->friction_iterations = before->friction_iterations;
   r->friction_error = most(r->friction_error, before->friction_error);
+  r->target_error = most(r->target_error, before->target_error);
   if (severity(before->outcome) > severity(r->outcome)) {
     r->outcome = before->outcome;
     r->residual = before->residual;

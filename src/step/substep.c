@@ -23,21 +23,55 @@ typedef struct Course {
 
 /* ---- kinematic bodies ---- */
 
-/* The pose of a kinematic block at a part of its way. */
-static Affine pose_on_way(const Affine *from, const Affine *to, double part) {
-  Mat3 a = affine_linear(from), turn = mat3_mul(affine_linear(to), mat3_transpose(a));
-  Vec3 p = add_scaled(from->n[0], part, sub(to->n[0], from->n[0]));
-  return affine(p, mat3_mul(mat3_exp(scale(part, mat3_log(turn))), a));
+/* The pose `at`, moved by a part of the way between two poses. */
+static Affine pose_further(const Affine *at, const Affine *from, const Affine *to, double part) {
+  Mat3 turn = mat3_mul(affine_linear(to), mat3_transpose(affine_linear(from)));
+  Vec3 p = add_scaled(at->n[0], part, sub(to->n[0], from->n[0]));
+  return affine(p, mat3_mul(mat3_exp(scale(part, mat3_log(turn))), affine_linear(at)));
+}
+
+/* [m] How far a kinematic block is from a pose, at most. */
+static double lag_of(const Model *m, int block, const Affine *q, const Affine *pose) {
+  double off = norm(sub(q->n[0], pose->n[0]));
+  if (block_is_vertex(m, block)) return off;
+  Mat3 turned = mat3_sub(affine_linear(q), affine_linear(pose));
+  return off + m->mesh[m->body[block].mesh].radius * sqrt(mat3_dot(turned, turned));
+}
+
+static bool is_blocked(const Model *m, double lag) { return lag > KINEMATIC_BLOCKED * m->def.contact.range; }
+
+/* Where a sub-step that ends at `end` leads kinematic block k. One that contact holds back goes on from where it is: if
+ * what it lacks added up over the sub-steps, its pull would be a spring that throws back what hits it. The next step
+ * begins with all that it lacks. */
+static Affine target_at(const Course *c, int k, int end) {
+  const Model *m = c->step->model;
+  const State *start = &c->substeps->start;
+  int block = m->kinematic[k];
+  Affine from = node_pose(m, start->q, block), now = node_pose(m, c->state->q, block);
+  Affine due = pose_further(&from, &from, &start->target[k], (double)c->time / WHOLE);
+  if (c->time > 0 && is_blocked(m, lag_of(m, block, &now, &due))) {
+    now = affine(now.n[0], mat3_polar(affine_linear(&now)));
+    return pose_further(&now, &from, &start->target[k], (double)(end - c->time) / WHOLE);
+  }
+  return end == WHOLE ? start->target[k] : pose_further(&from, &from, &start->target[k], (double)end / WHOLE);
 }
 
 static void set_targets(Course *c, int end) {
   const Model *m = c->step->model;
   const State *start = &c->substeps->start;
   if (m->kinematic_count) memcpy(c->state->has_target, start->has_target, (size_t)m->kinematic_count);
-  for (int k = 0; k < m->kinematic_count; k++) {
-    if (!start->has_target[k]) continue;
-    Affine from = node_pose(m, start->q, m->kinematic[k]);
-    c->state->target[k] = end == WHOLE ? start->target[k] : pose_on_way(&from, &start->target[k], (double)end / WHOLE);
+  for (int k = 0; k < m->kinematic_count; k++)
+    if (start->has_target[k]) c->state->target[k] = target_at(c, k, end);
+}
+
+/* What they lack of their own targets after the last sub-step. */
+static void report_lags(const Course *c) {
+  const Model *m = c->step->model;
+  const State *start = &c->substeps->start;
+  for (int k = 0; c->substeps->split && k < m->kinematic_count; k++) {
+    Affine end = node_pose(m, c->next->q, m->kinematic[k]);
+    double lag = start->has_target[k] ? lag_of(m, m->kinematic[k], &end, &start->target[k]) : 0;
+    if (is_blocked(m, lag)) c->report->target_error = most(c->report->target_error, lag);
   }
 }
 
@@ -137,6 +171,7 @@ static Outcome take_all(Course *c) {
     else outcome = advance(c, &part);
     if (stage_failed(outcome)) return outcome;
   }
+  report_lags(c);
   return stage_done();
 }
 

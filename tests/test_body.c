@@ -171,20 +171,23 @@ static void test_inside_out(void **state) {
   close_scene(&s);
 }
 
+/* The forces with which a body resists a pose. */
+static Affine force_at(const Work *work, int body, const Affine *q) {
+  Affine g = body_gradient(work, body, q);
+  return affine_add_scaled(affine_sub(g, g), 1 / work->h2, g);
+}
+
 /* A kinematic body that is held back presses as hard in a sub-step as in a whole step. */
 static void test_script_in_substeps(void **state) {
   Scene s;
   Draw d = {4};
   (void)state;
   open_scene(&s);
-  Affine q = draw_strained(&d, 0.1), whole = body_gradient(&s.work, KINEMATIC, &q);
-  whole = affine_add_scaled(affine_sub(whole, whole), 1 / s.work.h2, whole);
+  Affine q = draw_strained(&d, 0.1), whole = force_at(&s.work, KINEMATIC, &q);
   for (int level = 1; level < 10; level++) {
     s.work.h *= 0.5;
     s.work.h2 *= 0.25;
-    Affine g = body_gradient(&s.work, KINEMATIC, &q);
-    Affine off = affine_add_scaled(affine_sub(g, g), 1 / s.work.h2, g);
-    off = affine_sub(off, whole);
+    Affine part = force_at(&s.work, KINEMATIC, &q), off = affine_sub(part, whole);
     assert_true(largest(&off.n[0].x, 12) < 1e-14 * largest(&whole.n[0].x, 12));
   }
   close_scene(&s);

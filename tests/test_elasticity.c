@@ -111,8 +111,8 @@ static void test_projection(void **state) {
         assert_true(gap > 1e-7 * most);
       }
       if (least > 1e-6 * most) definite[model]++;
-      bool held =
-          mat3_det(a) < ELASTIC_VOLUME; /* the barrier's d2J is left out, and ortho adds C+ to a definite rest */
+      /* The barrier's d2J is left out, and ortho adds C+ to a definite rest. */
+      bool held = mat3_det(a) < ELASTIC_VOLUME;
       if (least > 1e-6 * most && model > 0 && !held) assert_true(gap < 1e-12 * most);
     }
   for (int model = 0; model < 3; model++)

@@ -241,8 +241,8 @@ static void test_driven_out(void **state) {
   lab_close(&lab);
 }
 
-/* A kinematic body that is held back is drawn no farther in the last sub-step than in the first, and the report has what
- * it lacks. */
+/* A kinematic body that is held back is drawn no farther in the last sub-step than in the first. The report has how far
+ * it is from its target. */
 static void test_held_back(void **state) {
   (void)state;
   Bench b = bench_open();

@@ -32,8 +32,7 @@ KERNEL double elastic_energy(int model, double kappa, Mat3 a) {
   double held = kappa * barrier(elastic_volume(a));
   if (model != 0)
     return held + material_energy(elastic_material(model), elastic_mu(model, kappa), elastic_lambda(model, kappa), a);
-  Mat3 c = elastic_strain(a);
-  return held + kappa * mat3_dot(c, c);
+  return held + kappa * elastic_strain_square(a);
 }
 
 KERNEL Mat3 elastic_gradient(int model, double kappa, Mat3 a) {

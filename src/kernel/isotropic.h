@@ -9,7 +9,12 @@
 
 #include "math/eigen.h"
 
-KERNEL Mat3 elastic_strain(Mat3 a) { return mat3_sub(mat3_tmul(a, a), mat3_identity()); } /* C = A^T A - I */
+/* C = A^T A - I, and |C|^2. */
+KERNEL Mat3 elastic_strain(Mat3 a) { return mat3_sub(mat3_tmul(a, a), mat3_identity()); }
+KERNEL double elastic_strain_square(Mat3 a) {
+  Mat3 c = elastic_strain(a);
+  return mat3_dot(c, c);
+}
 
 KERNEL double mat3_trace(Mat3 c) { return c.c[0].x + c.c[1].y + c.c[2].z; }
 

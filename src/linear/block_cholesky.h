@@ -51,9 +51,9 @@ double *block_cholesky_edge(BlockCholesky *solver, int k, int *stride, bool *tra
 /* Calls fill for all columns of L, on several threads. */
 void block_cholesky_add_columns(BlockCholesky *solver, BlockFill *fill, void *context);
 
-/* Factors in place. A pivot below 1e-14 of its diagonal entry is raised to the largest one of the caller's block, so that
- * the factored matrix is positive definite and the solution is a descent direction. Returns the number of raised pivots,
- * usually 0; -1 if there is a NaN. */
+/* Factors in place. A pivot below 1e-14 of its diagonal entry is raised to the largest one of the caller's block, so
+ * that the factored matrix is positive definite and the solution is a descent direction. Returns the number of raised
+ * pivots, usually 0; -1 if there is a NaN. */
 int block_cholesky_factor(BlockCholesky *solver, int threads);
 /* The same for a system with one right-hand side b, of which the factorisation computes L^-1 b. block_cholesky_finish
  * then solves with the same b. fill: clears and adds each column just before it is factored, while its values are in

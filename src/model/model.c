@@ -50,25 +50,23 @@ const PairRule *model_rule(const Model *model, int a, int b) {
   return NULL;
 }
 
-static bool gives_way(const Model *m, const Body *b) {
+bool model_gives_way(const Model *m, int body) {
+  const Body *b = &m->body[body];
   return b->soft ? !m->soft[b->soft - 1].still : b->motion == ABD_MOTION_DYNAMIC;
 }
 
-bool model_gives_way(const Model *m, int body) { return gives_way(m, &m->body[body]); }
-
 bool model_collides(const Model *model, int a, int b) {
   const Body *x = &model->body[a], *y = &model->body[b];
-  if (a == b) return x->soft && gives_way(model, x) && model->soft[x->soft - 1].def.self_contact;
+  if (a == b) return x->soft && model_gives_way(model, a) && model->soft[x->soft - 1].def.self_contact;
   if (x->sensor || y->sensor || x->passes || y->passes) return false;
-  if (!gives_way(model, x) && !gives_way(model, y)) return false;
+  if (!model_gives_way(model, a) && !model_gives_way(model, b)) return false;
   if (x->group >= 0 && x->group == y->group) return false;
   const PairRule *rule = model_rule(model, a, b);
   return !(rule && rule->friction < 0);
 }
 
 bool model_excludes(const Model *model, int a, int b) {
-  return a != b && (gives_way(model, &model->body[a]) || gives_way(model, &model->body[b])) &&
-         !model_collides(model, a, b);
+  return a != b && (model_gives_way(model, a) || model_gives_way(model, b)) && !model_collides(model, a, b);
 }
 
 /* The coefficient of a pair: that of its rule, or the geometric mean of its bodies'. */
@@ -380,7 +378,7 @@ static double range_of_sizes(const Model *model, bool all) {
   double sum = 0, smallest = INFINITY;
   int count = 0;
   for (int i = 0; i < model->body_count; i++) {
-    if (!gives_way(model, &model->body[i]) || (model->body[i].passes && !all)) continue;
+    if (!model_gives_way(model, i) || (model->body[i].passes && !all)) continue;
     Box box = model->mesh[model->body[i].mesh].box;
     double size = norm(sub(box.hi, box.lo));
     if (size > 0) smallest = least(smallest, size);

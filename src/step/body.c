@@ -37,9 +37,7 @@ double body_strain_energy(const Model *m, int body, const Affine *q) {
 }
 
 bool body_is_strained(const Model *m, int body, const Affine *q) {
-  if (!turns(m, body)) return false;
-  Mat3 c = elastic_strain(affine_linear(q));
-  return mat3_dot(c, c) > FREE_STRAIN * FREE_STRAIN;
+  return turns(m, body) && elastic_strain_square(affine_linear(q)) > FREE_STRAIN * FREE_STRAIN;
 }
 
 double body_energy(const Work *work, int body, const Affine *q) {

@@ -351,8 +351,8 @@ static Outcome couple(Bounce *b, Meeting *m) {
   return outcome;
 }
 
-/* [m/s] Changes of speed at which impulses end. What is left of approaches that do not bounce is left to the next sweep,
- * or too slow to be resolved. */
+/* [m/s] Changes of speed at which impulses end. What remains of approaches that do not bounce waits for the next sweep,
+ * or is too slow to be resolved. */
 static double enough(const Bounce *b, double fastest) {
   return (fastest > b->threshold ? IMPACT_SMALL : IMPACT_SLOW) * fastest;
 }

@@ -191,8 +191,7 @@ static bool choose_live(JointedFlight *f, int parts) {
 /* Whether a block's pose is strained. */
 static bool is_strained(const JointedFlight *f, int k) {
   if (block_is_vertex(f->work->model, f->block[k])) return false;
-  Mat3 c = elastic_strain(affine_linear(&f->pose[k]));
-  return !(mat3_dot(c, c) <= FLIGHT_STRAIN * FLIGHT_STRAIN);
+  return !(elastic_strain_square(affine_linear(&f->pose[k])) <= FLIGHT_STRAIN * FLIGHT_STRAIN);
 }
 
 /* Turns alone are taken, so that no strain accumulates; the last move is small and closes the joints. After

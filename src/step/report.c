@@ -46,8 +46,8 @@ void sums_add_body(Sums *s, const Model *m, int i, const State *after) {
   const Body *b = &m->body[i];
   const Affine *q = &after->q.body[i], *rate = &after->rate.body[i];
   if (b->motion != ABD_MOTION_DYNAMIC) return;
-  Mat3 a = affine_linear(q), c = elastic_strain(a);
-  double strain = sqrt(mat3_dot(c, c));
+  Mat3 a = affine_linear(q);
+  double strain = sqrt(elastic_strain_square(a));
   if (strain > r->max_strain) {
     r->max_strain = strain;
     r->most_strained.id = (uint32_t)i + 1;

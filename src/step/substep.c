@@ -41,8 +41,8 @@ static double lag_of(const Model *m, int block, const Affine *q, const Affine *p
 static bool is_blocked(const Model *m, double lag) { return lag > KINEMATIC_BLOCKED * m->def.contact.range; }
 
 /* Where a sub-step that ends at `end` leads kinematic block k. One that contact holds back goes on from where it is: if
- * what it lacks added up over the sub-steps, its pull would be a spring that throws back what hits it. The next step
- * begins with all that it lacks. */
+ * its distance from the path added up over the sub-steps, its pull would be a spring that throws back what hits it. The
+ * next step starts with the whole distance. */
 static Affine target_at(const Course *c, int k, int end) {
   const Model *m = c->step->model;
   const State *start = &c->substeps->start;
@@ -64,7 +64,7 @@ static void set_targets(Course *c, int end) {
     if (start->has_target[k]) c->state->target[k] = target_at(c, k, end);
 }
 
-/* What they lack of their own targets after the last sub-step. */
+/* How far they are from their own targets after the last sub-step. */
 static void report_lags(const Course *c) {
   const Model *m = c->step->model;
   const State *start = &c->substeps->start;

@@ -202,7 +202,7 @@ static bool find_approaches(Cpu *cpu) {
 static void find_turns(Cpu *cpu) {
   for (int j = 0; j < cpu->model->joint_count; j++) {
     int body = -1;
-    double excess = joint_excess(&cpu->work, j, &body);
+    double excess = joint_excess(&cpu->work, j, false, &body);
     if (body < 0) continue;
     Island *g = &cpu->islands->island[cpu->islands->of[body]];
     if (excess > g->excess) g->excess = excess, g->excess_body = body;

@@ -149,12 +149,16 @@ static int find_angles(const Model *m, int joint, int part[2]) {
   return count;
 }
 
-double joint_excess(const Work *work, int joint, int *body) {
+static double turned(const Work *work, int joint) {
+  return fabs(work->joint[joint].angle - work->state->joint[joint].angle);
+}
+
+double joint_excess(const Work *work, int joint, bool after, int *body) {
   const Model *m = work->model;
   int part[2], count = find_angles(m, joint, part);
   double most_turn = 0;
   for (int k = 0; k < count; k++) {
-    double turn = relative_turn(work, &m->joint[part[k]]);
+    double turn = after ? turned(work, part[k]) : relative_turn(work, &m->joint[part[k]]);
     if (turn > most_turn) most_turn = turn, *body = joint_body(m, part[k]);
   }
   return most_turn / SUBSTEP_ANGLE;

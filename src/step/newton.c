@@ -562,19 +562,22 @@ static void report_excess(Step *s) {
   s->report->culprit[0].id = (uint32_t)s->excess_body + 1;
 }
 
+static void note_excess(Step *s, double excess, int body) {
+  if (excess <= s->excess) return;
+  s->excess = excess;
+  s->excess_body = body;
+}
+
 static bool moves_too_far(Step *s) {
   s->excess = 0;
-  for (int k = 0; k < s->islands.count; k++) {
-    const Island *g = &s->islands.island[k];
-    if (g->excess <= s->excess) continue;
-    s->excess = g->excess;
-    s->excess_body = g->excess_body;
-  }
+  for (int k = 0; k < s->islands.count; k++)
+    note_excess(s, s->islands.island[k].excess, s->islands.island[k].excess_body);
   return exceeds(s);
 }
 
 /* The energy of a step may be lowest where a light body was driven out from between heavy ones, because stopping these
- * costs more. Such a body jumped; in sub-steps it is held. */
+ * costs more. Such a body jumped; in sub-steps it is held. Nor does a light link that the solve has turned around fulfil
+ * the equation of its screw, but that of the next turn of the thread. */
 static bool drives_too_far(Step *s) {
   const Work *w = s->backend.stages->view(s->backend.self);
   s->excess = 0;
@@ -582,10 +585,12 @@ static bool drives_too_far(Step *s) {
     int body = s->model->moving[j];
     const Island *g = island_of_body(&s->islands, body);
     bool own = !s->islands.link || s->islands.link->own[body];
-    double excess = own && g && g->touching ? predict_driven(w, body) : 0;
-    if (excess <= s->excess) continue;
-    s->excess = excess;
-    s->excess_body = body;
+    if (own && g && g->touching) note_excess(s, predict_driven(w, body), body);
+  }
+  for (int j = 0; w->model && j < s->model->joint_count; j++) {
+    int body = -1;
+    double excess = joint_excess(w, j, true, &body);
+    note_excess(s, excess, body);
   }
   return exceeds(s);
 }

@@ -27,7 +27,7 @@
  * report has in contacts and stops: it also jumps when a barrier's stiffness does. A gain is relative to the kinetic
  * energy before the step, or to 1/1000 of the largest up to its end, or to that at a speed of 1e-9 m/s, the largest of
  * them. What contacts, stops and springs return is no gain, see balance.h, nor what
- * flights take back in the next step. */
+ * flights take back in the next step. "(full)": the world ended early, as a body was to come where others are. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -80,6 +80,7 @@ typedef struct Result {
   size_t crossings;
   double seconds, longest; /* of all steps, of the longest */
   bool slow;
+  bool full; /* it ended early: a body was to come where others are, and was refused */
 } Result;
 
 static double now(void) {
@@ -207,7 +208,8 @@ static bool take_step(Run *run) {
   AbdStepReport report;
   SceneError error;
   if (!scene_apply(run->scene, run->world, &error)) {
-    snprintf(r->error, sizeof r->error, "%.500s", error.text);
+    r->full = strstr(error.text, "would touch or cross") != NULL;
+    if (!r->full) snprintf(r->error, sizeof r->error, "%.500s", error.text);
     return false;
   }
   double start = now();
@@ -321,7 +323,10 @@ static void put_result(const Arguments *a, const Result *r) {
          r->name, 1 / r->dt, abd_integrator_name(r->integrator), r->facts.bodies, r->facts.joints, r->facts.soft,
          r->facts.friction, r->facts.free ? "yes" : "no", r->open, r->most_iterations, r->loose, r->gain.relative,
          r->gain.joule, (long long)r->gain.step, r->gain.open ? '!' : ' ', r->of_peak, r->book.relative, r->momentum,
-         r->spin, r->seconds, r->longest, what ? what : "");
+         r->spin, r->seconds, r->longest,
+         what      ? what
+         : r->full ? "(full)"
+                   : "");
   if (r->open) printf("%8s first open step: %s\n", "", abd_outcome_name(r->outcome));
   fflush(stdout);
 }

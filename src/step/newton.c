@@ -602,7 +602,9 @@ Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit
   TRY(stage_poll(s->model));
   TRY(b.stages->begin(b.self, state, &s->islands, report));
   islands_list_all(&s->islands);
-  if (moves_too_far(s) && !final) {
+  bool too_far = moves_too_far(s);
+  s->ahead = s->excess;
+  if (too_far && !final) {
     report_excess(s);
     return stage_done();
   }

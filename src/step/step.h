@@ -18,6 +18,7 @@ typedef struct Step {
   bool raised;     /* the last matrix was not positive definite */
   double excess;   /* of the last step, as in Island: the largest of all islands */
   int excess_body;
+  double ahead; /* the excess at its start, by the velocities there */
 } Step;
 
 bool step_init(Step *step, const Model *model); /* false if memory is out */

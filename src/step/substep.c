@@ -102,6 +102,9 @@ static bool is_hard(const AbdStepReport *r) {
   return r->outcome != ABD_CONVERGED && r->outcome != ABD_KINEMATIC_BLOCKED;
 }
 
+/* Enough easy sub-steps have passed, and one twice as long would not move too far at velocities like the last ones. */
+static bool may_lengthen(const Course *c) { return c->easy >= c->wait && 2 * c->step->ahead <= 1; }
+
 /* The next sub-step is twice as long if it ends at a multiple of its length. */
 static void lengthen(Course *c) {
   c->longer = c->time % (WHOLE >> (c->level - 1)) == 0;
@@ -135,7 +138,7 @@ static Outcome advance(Course *c, const AbdStepReport *part) {
   c->failures += is_hard(part);
   note_longer(c, part->outcome);
   c->easy = part->iterations <= SUBSTEP_EASY ? c->easy + 1 : 0;
-  if (c->level > 0 && (c->easy >= c->wait || gives_up(c))) lengthen(c);
+  if (c->level > 0 && (may_lengthen(c) || gives_up(c))) lengthen(c);
   return stage_from(kept);
 }
 

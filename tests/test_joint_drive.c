@@ -405,12 +405,66 @@ static void test_friction(void **state) {
   lab_close(&lab);
 }
 
+/* ---- more than half a turn in a step ---------------------------------------------------------------------------- */
+
+/* A wheel that starts at `spin`, under a damper, dry friction, a brake or between stops. */
+static Lab fast_wheel(double spin, const AbdJointDef *form, AbdJointId *shaft, AbdBodyId *wheel) {
+  Lab lab = lab_open(world_def(0.01));
+  MeshData mesh = {0};
+  assert_true(shape_cylinder(0.2, 0.05, 24, &mesh));
+  AbdBodyDef body = lab_at(lab_mesh(&lab, &mesh, 0, false), vec3(0, 0, 0));
+  body.angular_velocity[2] = spin;
+  *wheel = lab_body_def(&lab, &body);
+  AbdJointDef def = joint_def(ABD_JOINT_HINGE, *wheel, world_body, vec3(0, 0, 0), vec3(0, 0, 1));
+  def.damping = form->damping;
+  def.friction = form->friction;
+  def.drive = form->drive;
+  memcpy(def.limit, form->limit, sizeof def.limit);
+  *shaft = lab_joint(&lab, &def);
+  return lab;
+}
+
+/* Before, such a wheel passed its stops, and a brake sped it up. */
+static void test_fast_wheel(void **state) {
+  (void)state;
+  const double spin[] = {330, 640, 2000}, torque = 2, damping = 1e-3, time = 0.2;
+  AbdJointDef form = abd_default_joint_def();
+  for (int k = 0; k < 3; k++) {
+    AbdJointId shaft;
+    AbdBodyId wheel;
+    printf("  %g rad/s:\n", spin[k]);
+    AbdJointDef stops = form, brake = form, rubbed = form, damped = form;
+    stops.limit[0] = -1, stops.limit[1] = 1;
+    brake.drive = speed_drive(0, torque);
+    rubbed.friction = torque;
+    damped.damping = damping;
+    Lab lab = fast_wheel(spin[k], &stops, &shaft, &wheel);
+    lab_run(&lab, time);
+    AbdJointReading r = lab_read(&lab, shaft);
+    lab_expect_near("at its stop [rad]", r.position, 1, 0.02);
+    lab_expect_near("rate there [rad/s]", r.rate, 0, 0.1);
+    lab_close(&lab);
+    for (int kind = 0; kind < 3; kind++) {
+      lab = fast_wheel(spin[k], kind == 0 ? &brake : kind == 1 ? &rubbed : &damped, &shaft, &wheel);
+      double inertia = wheel_inertia(&lab, wheel);
+      double slower = kind == 2 ? spin[k] * (1 - exp(-damping * time / inertia)) : torque * time / inertia;
+      lab_run(&lab, time);
+      lab_expect_near(kind == 0   ? "braked by [rad/s]"
+                      : kind == 1 ? "rubbed"
+                                  : "damped",
+                      spin[k] - lab_read(&lab, shaft).rate, slower, 0.01 * slower);
+      lab_close(&lab);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_torque), cmocka_unit_test(test_speed),       cmocka_unit_test(test_stall),
-      cmocka_unit_test(test_servo),  cmocka_unit_test(test_held_arm),    cmocka_unit_test(test_leaning),
-      cmocka_unit_test(test_work),   cmocka_unit_test(test_slammed_bar), cmocka_unit_test(test_slammed_travel),
-      cmocka_unit_test(test_rope),   cmocka_unit_test(test_spring),      cmocka_unit_test(test_friction),
+      cmocka_unit_test(test_torque),     cmocka_unit_test(test_speed),       cmocka_unit_test(test_stall),
+      cmocka_unit_test(test_servo),      cmocka_unit_test(test_held_arm),    cmocka_unit_test(test_leaning),
+      cmocka_unit_test(test_work),       cmocka_unit_test(test_slammed_bar), cmocka_unit_test(test_slammed_travel),
+      cmocka_unit_test(test_rope),       cmocka_unit_test(test_spring),      cmocka_unit_test(test_friction),
+      cmocka_unit_test(test_fast_wheel),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,11 +47,17 @@ int joint_linear_rows(const Joint *j, LinearRow row[JOINT_LINEAR_ROWS]) {
   return count;
 }
 
-bool joint_acts(const Joint *j, const JointState *s) {
+bool joint_limits_angle(const Joint *j) { return isfinite(j->def.angle_limit[0]) || isfinite(j->def.angle_limit[1]); }
+
+bool joint_minds_position(const Joint *j, const JointState *s) {
   const AbdJointDef *d = &j->def;
-  return j->row_count > 0 || d->kind == ABD_JOINT_ROPE || isfinite(d->limit[0]) || isfinite(d->limit[1]) ||
-         isfinite(d->angle_limit[0]) || isfinite(d->angle_limit[1]) || d->stiffness > 0 || d->damping > 0 ||
-         d->friction > 0 || s->drive.kind != ABD_DRIVE_NONE;
+  return isfinite(d->limit[0]) || isfinite(d->limit[1]) || d->stiffness > 0 || d->damping > 0 || d->friction > 0 ||
+         s->drive.kind == ABD_DRIVE_SPEED || s->drive.kind == ABD_DRIVE_POSITION;
+}
+
+bool joint_acts(const Joint *j, const JointState *s) {
+  return j->row_count > 0 || j->def.kind == ABD_JOINT_ROPE || joint_limits_angle(j) || joint_minds_position(j, s) ||
+         s->drive.kind != ABD_DRIVE_NONE;
 }
 
 AbdStatus model_check_drive(const Joint *j, const AbdDrive *d, AbdError *error) {

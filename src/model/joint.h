@@ -59,6 +59,9 @@ typedef struct LinearRow {
 enum { JOINT_LINEAR_ROWS = 6 };
 int joint_linear_rows(const Joint *joint, LinearRow row[JOINT_LINEAR_ROWS]);
 
+bool joint_limits_angle(const Joint *joint);
+/* Does something act on its coordinate that depends on where it is? A given effort does not. */
+bool joint_minds_position(const Joint *joint, const JointState *state);
 /* Does the joint have a limit, a force, a drive or an equation that is not linear? */
 bool joint_acts(const Joint *joint, const JointState *state);
 

@@ -90,7 +90,7 @@ Affine joint_pose(const Affine *q, int body);
 static inline int joint_moving_end(const Joint *joint) { return joint->end[0].body < 0 && joint->end[1].body >= 0; }
 /* A body of the joint that moves, -1 if none. */
 int joint_body(const Model *model, int joint);
-/* Angles in the equations of a joint are known up to whole turns. Returns the largest turn of one in the step, before
+/* Angles in the equations and forces of a joint are known up to whole turns. Returns the largest turn of one in the step, before
  * the solve at the velocities of the state, after it as it was found, over SUBSTEP_ANGLE; body: one that turns. */
 double joint_excess(const Work *work, int joint, bool after, int *body);
 /* The coordinate at poses q, angles unwrapped near those of the state, or near those of the last accepted poses. */

@@ -55,8 +55,6 @@ JointAct joint_act_coordinate(const Work *work, int joint, double s) {
   return act;
 }
 
-bool joint_limits_angle(const Joint *j) { return isfinite(j->def.angle_limit[0]) || isfinite(j->def.angle_limit[1]); }
-
 static JointAct act_angle(const Work *work, int joint, double angle) {
   const Joint *j = &work->model->joint[joint];
   JointAct act = {0, 0, 0};

@@ -22,7 +22,6 @@ Jet joint_row(const Work *work, int joint, int k, const Affine *q);
 
 /* The stops of a coordinate. A rope is a distance with an upper stop. */
 void joint_limits(const Joint *j, double limit[2]);
-bool joint_limits_angle(const Joint *j);
 double joint_stop_range(const Work *work, double lo, double hi, double unit_length);
 bool joint_acts_on_coordinate(const Joint *j, const JointTerm *t);
 JointAct joint_act_row(const JointTerm *t, int row, double open);

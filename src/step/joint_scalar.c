@@ -138,13 +138,15 @@ static double relative_turn(const Work *w, const Joint *j) {
   return w->h * norm(sub(spin[0], spin[1]));
 }
 
-/* The joints whose angles are in the equations of a joint; returns how many. */
-static int find_angles(const Model *m, int joint, int part[2]) {
+/* The joints whose angles decide the equations and forces of a joint; returns how many. */
+static int find_angles(const Work *work, int joint, int part[2]) {
+  const Model *m = work->model;
   const Joint *j = &m->joint[joint];
   int count = 0;
-  if (j->row_count == 0) return 0;
-  if (j->def.kind == ABD_JOINT_SCREW) part[count++] = joint;
-  for (int k = 0; k < 2; k++)
+  bool minds = joint_minds_position(j, &work->state->joint[joint]);
+  bool turns = j->has_angle && j->coordinate == ABD_COORDINATE_ANGLE;
+  if (j->def.kind == ABD_JOINT_SCREW || joint_limits_angle(j) || (turns && minds)) part[count++] = joint;
+  for (int k = 0; k < 2 && count < 2 && (j->row_count > 0 || minds); k++)
     if (j->partner[k] >= 0 && m->joint[j->partner[k]].coordinate == ABD_COORDINATE_ANGLE) part[count++] = j->partner[k];
   return count;
 }
@@ -155,7 +157,7 @@ static double turned(const Work *work, int joint) {
 
 double joint_excess(const Work *work, int joint, bool after, int *body) {
   const Model *m = work->model;
-  int part[2], count = find_angles(m, joint, part);
+  int part[2], count = find_angles(work, joint, part);
   double most_turn = 0;
   for (int k = 0; k < count; k++) {
     double turn = after ? turned(work, part[k]) : relative_turn(work, &m->joint[part[k]]);

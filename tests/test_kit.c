@@ -231,6 +231,43 @@ static void test_run(void **state) {
   assert_int_equal(rmdir(path), 0); /* nothing is left */
 }
 
+/* A run ends in a step that has begun with a body that came and one that went: it goes on from the step before. */
+static void test_an_end_within_a_step(void **state) {
+  (void)state;
+  char path[] = "/tmp/abd-kit-XXXXXX", file[64];
+  assert_non_null(mkdtemp(path));
+  snprintf(file, sizeof file, "%s/run.abd", path);
+  const char *life = "{\"version\": 1, \"dt\": 0.1, \"steps\": 4, \"bodies\": ["
+                     "{\"shape\": \"box\", \"position\": [0, 0, 1], \"until\": 0.2},"
+                     "{\"shape\": \"box\", \"position\": [0, 0, 5], \"from\": 0.2}]}";
+  AbdError error;
+  AbdRunDef def = abd_default_run_def();
+  AbdScene *scene = abd_scene_parse(life, strlen(life), "ends", NULL, &error), *again = NULL;
+  AbdWorld *world = build(scene), *whole = build(scene), *resumed = NULL;
+  AbdRun *run = abd_run_create(file, &def, scene, world, &error);
+  if (!run) fail_msg("%s", error.text);
+  step(run, scene, world, 2);
+  assert_int_equal(abd_scene_apply(scene, world, NULL), ABD_OK);
+  assert_int_equal(abd_run_finish(run, world), ABD_OK);
+  abd_run_close(run);
+  run = abd_run_resume(file, 1, &again, &resumed, &error);
+  if (!run) fail_msg("%s", error.text);
+  step(run, again, resumed, 4);
+  abd_run_close(run);
+  while (abd_world_step_count(whole) < 4) {
+    assert_int_equal(abd_scene_apply(scene, whole, NULL), ABD_OK);
+    assert_int_equal(abd_world_step(whole, NULL), ABD_OK);
+  }
+  assert_true(abd_world_hash(resumed) == abd_world_hash(whole));
+  abd_world_destroy(resumed);
+  abd_world_destroy(whole);
+  abd_world_destroy(world);
+  abd_scene_destroy(again);
+  abd_scene_destroy(scene);
+  unlink(file);
+  assert_int_equal(rmdir(path), 0);
+}
+
 /* A body that a program adds to a run before its first step is in the frames from that step on. */
 static void test_a_change_before_the_first_step(void **state) {
   (void)state;
@@ -307,8 +344,11 @@ static void test_surface(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_scene_errors), cmocka_unit_test(test_scene_views),
-      cmocka_unit_test(test_run),          cmocka_unit_test(test_a_change_before_the_first_step),
+      cmocka_unit_test(test_scene_errors),
+      cmocka_unit_test(test_scene_views),
+      cmocka_unit_test(test_run),
+      cmocka_unit_test(test_an_end_within_a_step),
+      cmocka_unit_test(test_a_change_before_the_first_step),
       cmocka_unit_test(test_surface),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

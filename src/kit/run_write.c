@@ -304,7 +304,9 @@ AbdStatus abd_run_finish(AbdRun *run, const AbdWorld *world) {
   /* a failure was returned, and a step is missing before the present state; or rank 0 writes the rest */
   if (status != ABD_OK || !all || run->shard == run->run) return status;
   run_drop_states(run), run->waiting = -1; /* the present one is written */
-  if (run_begin(run->run) && run_write_checkpoint(run->run, world) && write_device(run->run, world) &&
+  /* a step that was given up may have begun with bodies that came or went: the last state in the file stays */
+  bool same = run_has_world(run->run, world);
+  if (run_begin(run->run) && (!same || run_write_checkpoint(run->run, world)) && write_device(run->run, world) &&
       write_output_seconds(run) && write_ranks(run->run) && run_commit(run->run)) {
     run->output_seconds = 0;
     return ABD_OK;

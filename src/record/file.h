@@ -86,10 +86,9 @@ bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, con
 /* exclusion.c: events of pairs that the file excludes and the world does not, and of the reverse. After the step's own
  * events, in a transaction. */
 bool run_write_exclusions(Run *run, const AbdWorld *world, int64_t step);
-bool run_rewind_world(Run *run, int64_t step);             /* in a transaction */
-bool run_has_world(const Run *run, const AbdWorld *world); /* the bodies and joints of the file, at the last step */
-void run_keep_world(Run *run, const AbdWorld *world);      /* the file has them now */
-void run_forget_world(Run *run);                           /* what the file has is not known */
+bool run_rewind_world(Run *run, int64_t step);        /* in a transaction */
+void run_keep_world(Run *run, const AbdWorld *world); /* the file has its bodies and joints now, see run_has_world */
+void run_forget_world(Run *run);                      /* what the file has is not known */
 /* rows.c, in a transaction: the deletion that run_rewind_later has asked for. */
 bool run_rewind_due(Run *run);
 /* Reads the columns born and died. */

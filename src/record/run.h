@@ -244,6 +244,8 @@ bool run_read_worst_reading(Run *run, double *residual, int64_t *step, uint32_t 
 bool run_read_checkpoint(Run *run, void **bytes, size_t *size, int64_t *step);
 /* Does the world have the meshes and bodies of the file, bit for bit? The error names the first difference. */
 bool run_same_world(Run *run, const AbdWorld *world);
+/* Whether nothing was done to the bodies and joints of the world since its last step was recorded. */
+bool run_has_world(const Run *run, const AbdWorld *world);
 
 /* ---- Summary of all reports ---- */
 typedef AbdRunSummary RunSummary;

@@ -33,6 +33,11 @@ bool joint_near_stop(const Work *work, int joint) {
          (stop_gap_at(work, joint, work->q.body) < 1 || stop_gap_at(work, joint, work->target.body) < 1);
 }
 
+bool joint_is_tight(const Work *work, int joint) {
+  return work->joint[joint].active && work->model->joint[joint].def.kind != ABD_JOINT_GEAR &&
+         stop_gap_at(work, joint, work->q.body) < BARRIER_TIGHT;
+}
+
 static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const JointState *s) {
   const AbdJointDef *d = &j->def;
   double h = work->h, inertia = j->mass * joint_reach(j) * joint_reach(j),

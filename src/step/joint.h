@@ -77,6 +77,8 @@ bool joint_guides(const Work *work, int joint);
 bool joint_spring(const Model *model, int joint, const Affine *q, double near, Jet *coordinate, double *force);
 /* Whether a stop acts now or is reached at the target. */
 bool joint_near_stop(const Work *work, int joint);
+/* Whether it is pressed into a stop at the accepted poses, see BARRIER_TIGHT. */
+bool joint_is_tight(const Work *work, int joint);
 /* [J] by the drive, and by damper and dry friction, in the step. */
 void joint_work(const Work *work, int joint, const State *after, double *drive, double *damping);
 /* [J] that the spring of a joint has stored since the start of the step. */

@@ -319,10 +319,20 @@ static double sum_of_rest(const Island *g) {
   return ratio < 1 ? g->residual * ratio / (1 - ratio) : INFINITY;
 }
 
+/* The gap of a tight barrier that opens doubles with each step, and steps of other bodies hide that. */
+static bool is_tight(const Step *s, const Island *g) {
+  const Work *w = s->backend.stages->view(s->backend.self);
+  if (g->touching && g->min_gap < BARRIER_TIGHT * s->model->def.contact.range) return true;
+  for (int j = 0; w->model && j < s->model->joint_count; j++)
+    if (island_of_joint(&s->islands, j) == g && joint_is_tight(w, j)) return true;
+  return false;
+}
+
 /* An island ends with a whole last step of all of its bodies. */
-static bool ends(const Island *g, double tolerance) {
+static bool ends(const Step *s, const Island *g) {
   bool whole = is_active(g) && g->last && g->fraction == 1 && g->active_count >= g->body_count;
-  return whole && (is_stiff_enough(g) || sum_of_rest(g) < tolerance);
+  if (!whole || is_stiff_enough(g)) return whole;
+  return sum_of_rest(g) < s->model->def.solver.tolerance && !is_tight(s, g);
 }
 
 /* Loads that disagree with the normal forces follow them again. */
@@ -358,7 +368,7 @@ static Outcome conclude(Step *s, Backend b) {
     bool again = g->lags > 0 && !g->settled; /* loads of bodies that do not take part would not follow */
     put(&g->whole, last || again || g->jointed || g->soft || g->residual < DOZE_ABOVE * def->solver.tolerance);
     put(&g->stiffen, wants_stiffening(g, def->contact.range));
-    put(&g->renew, ends(g, def->solver.tolerance));
+    put(&g->renew, ends(s, g));
     put(&g->changed, false);
     put(&g->disagrees, false);
     if (g->renew) g->lags++;

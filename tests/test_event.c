@@ -52,6 +52,27 @@ static void test_touches(void **state) {
   lab_close(&lab);
 }
 
+/* A fast ball strikes a block and is back out of range within one step, which is taken in sub-steps. */
+static void test_brief_touch(void **state) {
+  AbdWorldDef def = abd_default_world_def();
+  def.contact.restitution = 1;
+  def.gravity[2] = 0;
+  def.dt = 0.02;
+  Lab lab = lab_open(def);
+  MeshData mesh = {0};
+  (void)state;
+  assert_true(shape_sphere(0.02, 2, &mesh));
+  lab_static(&lab, lab_box(&lab, 0.5, 0.5, 0.5), vec3(0, 0, 0));
+  lab_body(&lab, lab_mesh(&lab, &mesh, 0, false), vec3(-0.45, 0, 0), vec3(30, 0, 0));
+  AbdEvent event[MOST];
+  int count = step(&lab, event);
+  assert_int_equal(count, 2);
+  is(event[0], ABD_EVENT_TOUCH_BEGAN, 1, 2);
+  is(event[1], ABD_EVENT_TOUCH_ENDED, 1, 2);
+  assert_int_equal(step(&lab, event), 0);
+  lab_close(&lab);
+}
+
 static void test_changes(void **state) {
   Lab lab = lab_open(abd_default_world_def());
   AbdMeshId mesh = lab_box(&lab, 0.1, 0.1, 0.1);
@@ -155,10 +176,8 @@ static void test_touches_in_snapshots(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_touches),
-      cmocka_unit_test(test_changes),
-      cmocka_unit_test(test_exclusions),
-      cmocka_unit_test(test_touches_in_snapshots),
+      cmocka_unit_test(test_touches),    cmocka_unit_test(test_brief_touch),          cmocka_unit_test(test_changes),
+      cmocka_unit_test(test_exclusions), cmocka_unit_test(test_touches_in_snapshots),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

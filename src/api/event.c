@@ -29,6 +29,28 @@ static bool raise_touch(AbdWorld *world, AbdEventKind kind, uint64_t key) {
   return world_raise(world, kind, a, b, (AbdJointId){0});
 }
 
+int world_compare_touches(const void *x, const void *y) {
+  uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+  return (a > b) - (a < b);
+}
+
+static bool has_touch(const State *state, uint64_t key) {
+  size_t count = (size_t)state->touch_count;
+  return count && bsearch(&key, state->touch, count, sizeof key, world_compare_touches);
+}
+
+static bool raise_brief_touches(AbdWorld *world, const State *last) {
+  Mean *m = &world->mean;
+  bool ok = true;
+  if (m->touch_count > 1) qsort(m->touch, (size_t)m->touch_count, sizeof *m->touch, world_compare_touches);
+  for (int k = 0; ok && k < m->touch_count; k++) {
+    uint64_t key = m->touch[k];
+    if ((k > 0 && key == m->touch[k - 1]) || has_touch(last, key) || has_touch(&world->next, key)) continue;
+    ok = raise_touch(world, ABD_EVENT_TOUCH_BEGAN, key) && raise_touch(world, ABD_EVENT_TOUCH_ENDED, key);
+  }
+  return ok;
+}
+
 /* Both lists are sorted. */
 bool world_raise_touches(AbdWorld *world, AbdError *error) {
   const State *next = &world->next, *last = substeps_start(&world->substeps, &world->state);
@@ -41,6 +63,7 @@ bool world_raise_touches(AbdWorld *world, AbdError *error) {
     i += a <= b;
     j += b <= a;
   }
+  ok = ok && raise_brief_touches(world, last);
   if (!ok) fault(error, ABD_ERROR_MEMORY, "out of memory for the events of step %lld", (long long)last->step + 1);
   return ok;
 }

@@ -10,6 +10,7 @@ void mean_destroy(Mean *m) {
   mem_free(m->torque);
   mem_free(m->next_torque);
   mem_free(m->joint);
+  mem_free(m->touch);
   *m = (Mean){0};
 }
 
@@ -30,9 +31,13 @@ static void scale_contact(AbdContact *c, double part) {
   for (int k = 0; k < 3; k++) c->friction_force[k] *= part, c->torque[k] *= part;
 }
 
-/* The place is that of the later one. */
+/* The place is that of the later one, the normal that of the sum of the forces. */
 static AbdContact join(const AbdContact *before, AbdContact after) {
-  after.normal_force += before->normal_force;
+  Vec3 later = vec3_from(after.normal);
+  Vec3 sum = add_scaled(scale(before->normal_force, vec3_from(before->normal)), after.normal_force, later);
+  double force = dot(sum, later) < 0 ? -norm(sum) : norm(sum);
+  if (force != 0) vec3_to(after.normal, scale(1 / force, sum));
+  after.normal_force = force;
   for (int k = 0; k < 3; k++) {
     after.friction_force[k] += before->friction_force[k];
     after.torque[k] += before->torque[k];
@@ -109,16 +114,27 @@ static bool add_joints(AbdWorld *world, double part) {
   return known;
 }
 
+static bool add_touches(AbdWorld *world) {
+  Mean *m = &world->mean;
+  const State *s = &world->state;
+  if (!mem_reserve((void **)&m->touch, &m->touch_capacity, m->touch_count + s->touch_count, sizeof *m->touch))
+    return false;
+  if (s->touch_count) memcpy(m->touch + m->touch_count, s->touch, (size_t)s->touch_count * sizeof *m->touch);
+  m->touch_count += s->touch_count;
+  return true;
+}
+
 static bool take(void *context, double part) {
   AbdWorld *world = context;
-  bool good = add_joints(world, part) && (world->no_contacts || add_contacts(world, world->state.q, part));
+  bool good = add_touches(world) && add_joints(world, part) &&
+              (world->no_contacts || add_contacts(world, world->state.q, part));
   world->mean.split = true;
   return good;
 }
 
 void mean_begin(AbdWorld *world) {
   world->mean.split = false;
-  world->mean.contact_count = 0;
+  world->mean.contact_count = world->mean.touch_count = 0;
   world->substeps.taken = take;
   world->substeps.taken_context = world;
 }

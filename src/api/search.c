@@ -209,11 +209,6 @@ static bool has_sensor(const Model *m) {
   return false;
 }
 
-static int compare_keys(const void *x, const void *y) {
-  uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-  return (a > b) - (a < b);
-}
-
 static bool rests(const Body *b) { return b->motion == ABD_MOTION_STATIC && !b->soft; }
 
 /* A sensor and a body, one of which can move; two sensors do not find each other. */
@@ -236,7 +231,7 @@ AbdStatus world_sense(AbdWorld *world, AbdError *error) {
         return fault(error, ABD_ERROR_MEMORY, "out of memory for what overlaps sensors");
       next->touch[next->touch_count++] = pair_key(a, b);
     }
-  if (next->touch_count > 1) qsort(next->touch, (size_t)next->touch_count, sizeof *next->touch, compare_keys);
+  if (next->touch_count > 1) qsort(next->touch, (size_t)next->touch_count, sizeof *next->touch, world_compare_touches);
   return ABD_OK;
 }
 

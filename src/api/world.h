@@ -37,6 +37,8 @@ typedef struct Mean {
   int contact_count, contact_capacity, next_capacity, torque_capacity, next_torque_capacity;
   AbdJointReading *joint; /* per joint: forces of all but the last sub-step, the same */
   int joint_capacity;
+  uint64_t *touch; /* pairs of bodies that touched at the end of any sub-step but the last; may repeat */
+  int touch_count, touch_capacity;
 } Mean;
 
 typedef struct BrokenList {
@@ -109,7 +111,9 @@ void world_drop_backend(AbdWorld *world);
 
 /* event.c: adds an event to those of the step in progress, or of the next one. Out of memory, it returns false. */
 bool world_raise(AbdWorld *world, AbdEventKind kind, AbdBodyId a, AbdBodyId b, AbdJointId joint);
-bool world_raise_touches(AbdWorld *world, AbdError *error); /* compares the next state's touching pairs to the last */
+/* Compares the next state's touching pairs to the last. What touched within the step alone began and ended. */
+bool world_raise_touches(AbdWorld *world, AbdError *error);
+int world_compare_touches(const void *a, const void *b); /* for qsort */
 void world_publish_events(AbdWorld *world);
 void events_destroy(EventList *list);
 

@@ -169,6 +169,7 @@ void cluster_join(Cluster *c, const Cluster *p) {
   c->swing[0] += p->swing[0], c->swing[1] += p->swing[1];
   c->released += p->released, c->lifted += p->lifted, c->pushed_energy += p->pushed_energy;
   c->owed += p->owed, c->joints += p->joints, c->exchange += p->exchange;
+  c->ties += p->ties;
   c->pushed |= p->pushed, c->took |= p->took;
   if (p->mass > 0) join_fall(c, p->gravity);
   c->kinetic += p->kinetic, c->mass += p->mass;
@@ -240,6 +241,11 @@ static double find_rigid_motion(Cluster *c, double h) {
   return c->kinetic - moving - turning;
 }
 
+/* Whether nothing but one taut rope holds it to the world. */
+static bool hangs(const Cluster *c) {
+  return c->hooks == 1 && c->ties == 1 && c->guided && !c->touched && !c->held && !c->soft;
+}
+
 /* Poses that a cluster could not have reached with its energy and angular momentum cost the latter. */
 static void slow_turning(Cluster *c) {
   double left = c->gain - (1 - c->factor * c->factor) * most(0, c->scaled);
@@ -272,9 +278,22 @@ static double false_gain(const Cluster *c) {
   return gain - least(most(gain, c->swing[0]), c->swing[1]);
 }
 
+/* The error of a rope is that of the load's translation across it. A gain that is larger is that of the rope's barrier,
+ * which throws the load back along it. */
+static void swing(Cluster *c, double gain) {
+  Vec3 velocity = scale(1 / c->mass, c->own.momentum), along = scale(dot(c->along, velocity), c->along);
+  Vec3 across = sub(velocity, along);
+  double swings = 0.5 * c->mass * norm_sq(across), thrown = 0.5 * c->mass * norm_sq(along);
+  bool small = gain <= small_loss(c) * swings;
+  c->swings = small || gain <= (1 + ENERGY_CORRECTED) * thrown;
+  if (!c->swings) return;
+  c->scaled = small ? swings : thrown;
+  c->velocity = small ? across : along;
+}
+
 /* Light links of a tied cluster lose up to what they rose by, then all blocks the rest. */
 static void correct(Cluster *c, double gain) {
-  double own = c->tied ? least(most(0, gain), c->risen) : 0;
+  double own = c->tied && !c->swings ? least(most(0, gain), c->risen) : 0;
   c->link_loss = own > 0 ? own / c->risen : 0;
   c->factor = c->scaled > own ? sqrt(most(0, 1 - (gain - own) / (c->scaled - own))) : 1;
 }
@@ -319,6 +338,7 @@ void cluster_close(Cluster *c, double h) {
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
   else if (c->jointed && !c->keeps_spin) c->gain += c->strain;
   c->link_loss = 0;
+  c->swings = false;
   c->factor = c->pushed_factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;
@@ -328,6 +348,7 @@ void cluster_close(Cluster *c, double h) {
   }
   if (!c->tied) c->scaled = find_rigid_motion(c, h);
   double gain = false_gain(c);
+  if (hangs(c)) swing(c, gain);
   double left = unexplained(c, gain);
   if (c->scaled > 0 && corrects(c, left)) correct(c, left);
   else if (!c->tied && !c->unbounced) return_energy(c);
@@ -366,6 +387,10 @@ Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) 
   if (c->pushed_factor != 1) {
     double energy;
     rate = affine_add_scaled(rate, c->pushed_factor - 1, pushed_rate(w, i, &q, &rate, &energy));
+  }
+  if (c->swings) {
+    rate.n[0] = add_scaled(rate.n[0], c->factor - 1, c->velocity);
+    return rate;
   }
   if (c->tied) return affine_add_scaled(zero, tied_factor(c, w, i, after), rate);
   Affine rigid = rigid_rate(c, c->velocity, c->turning, &q, block_is_vertex(m, i));

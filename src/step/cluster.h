@@ -14,6 +14,9 @@
  * is no gain. What is one is taken first from velocities along what contacts gave, so that a body keeps its speed along
  * the ground.
  *
+ * A taut rope takes energy from a load that swings on it. If nothing else holds its cluster to the world, the energy is
+ * returned to the cluster's translation across the rope: a rotor on the load keeps its speed.
+ *
  * A light link in a cluster that touches the world is corrected for its own rise of energy before the rest is. The
  * forces of heavy bodies that pass through it at the end of a step do much work compared with its energy. If the heavy
  * bodies were slowed for that, the link would whirl faster in every step. Tested in tests/test_cluster.c. */
@@ -34,6 +37,8 @@ typedef struct Cluster {
   bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
   bool jointed;                 /* it has joints */
   bool guided;                  /* by a rope that stays taut */
+  int ties, hooks;              /* contacts and joints with the world; ropes among them that stay taut */
+  Vec3 along;                   /* direction of the last of these */
   bool soft;                    /* it has soft bodies */
   bool unbounced;               /* it has blocks that did not bounce */
   bool keeps_spin;              /* the integrator keeps angular momentum */
@@ -61,6 +66,7 @@ typedef struct Cluster {
   Vec3 gravity;                 /* of its first block */
   Mat3 second;                  /* sum of m x x^T */
   /* cluster_close: */
+  bool swings;                    /* `velocity`, that across or along its rope, is corrected */
   double link_loss;               /* part of their rise that light links of a tied cluster lose */
   bool whole_kick;                /* contact takes nothing of the half kick at the end of the step */
   double pushed_factor;           /* of velocities along what contacts gave */

@@ -71,9 +71,27 @@ static Cluster *cluster_of(Settle *s, int block) {
 }
 
 /* What is at the other side of a contact or a joint: the world, or a body of the cluster. */
+static bool is_world(const Model *m, int body) {
+  return body < 0 || (m->body[body].motion == ABD_MOTION_STATIC && !m->body[body].soft);
+}
+
 static void mark_side(const Model *m, Cluster *c, int body) {
-  if (body < 0 || (m->body[body].motion == ABD_MOTION_STATIC && !m->body[body].soft)) c->tied = true;
+  if (is_world(m, body)) c->tied = true, c->ties++;
   else if (m->body[body].motion == ABD_MOTION_KINEMATIC) c->scripted = true;
+}
+
+/* A rope that stays taut, and is fixed to the world at one end. */
+static void hook(const Settle *s, int joint, Cluster *c) {
+  const Joint *j = &s->work->model->joint[joint];
+  int fixed = is_world(s->work->model, j->end[0].body) ? 0 : 1;
+  if (!is_world(s->work->model, j->end[fixed].body)) return;
+  Vec3 point[2];
+  for (int e = 0; e < 2; e++) {
+    Affine q = joint_pose(s->after->q.body, j->end[e].body);
+    point[e] = affine_point(&q, j->end[e].anchor);
+  }
+  c->hooks++;
+  c->along = unit(sub(point[1], point[0]));
 }
 
 void settle_add_joints(Settle *s) {
@@ -89,6 +107,7 @@ void settle_add_joints(Settle *s) {
     c->driven |= w->state->joint[j].drive.kind != ABD_DRIVE_NONE;
     bool guides = joint_guides(w, j);
     c->guided |= guides;
+    if (guides) hook(s, j, c);
     c->touched |= joint_acts_on_flight(m, w->state, j) && !guides;
     double drive, damping;
     joint_work(w, j, s->after, &drive, &damping);

@@ -271,6 +271,37 @@ static void test_rotor_on_a_rope(void **state) {
   }
 }
 
+/* A second body under the load of a rope, by joints that carry forces from step to step: the swing keeps its energy. */
+static void test_train_on_a_rope(void **state) {
+  (void)state;
+  const double dt[] = {0.04, 0.01, 0.001};
+  const AbdJointKind kind[] = {ABD_JOINT_SLIDER, ABD_JOINT_DISTANCE, ABD_JOINT_SCREW};
+  for (int k = 0; k < 9; k++) {
+    Lab lab = lab_open(world(dt[k / 3], ABD_INTEGRATOR_RIGID));
+    AbdBodyDef load = lab_at(lab_box(&lab, 0.1, 0.1, 0.1), vec3(1, 0, 0)), under = lab_at(load.mesh, vec3(1, 0, -0.3));
+    load.no_contact = under.no_contact = true;
+    AbdBodyId a = lab_body_def(&lab, &load), b = lab_body_def(&lab, &under);
+    AbdJointDef rope = joint_def(ABD_JOINT_ROPE, a, world_body, vec3(1, 0, 0), vec3(0, 0, 1));
+    vec3_to(rope.point_b, vec3(0, 0, 0));
+    rope.length = 1.001;
+    lab_joint(&lab, &rope);
+    AbdJointDef joint = joint_def(kind[k % 3], b, a, vec3(1, 0, -0.3), vec3(0, 1, 0));
+    if (kind[k % 3] == ABD_JOINT_DISTANCE) vec3_to(joint.point_b, vec3(1, 0, 0));
+    joint.pitch = 0.1;
+    lab_joint(&lab, &joint);
+    lab_step(&lab);
+    double first = energy(&lab), worst = 0, kinetic = 0;
+    for (int i = 0; i < (int)(2 / dt[k / 3]); i++) {
+      lab_step(&lab);
+      worst = fmax(worst, fabs(energy(&lab) - first));
+      kinetic = fmax(kinetic, lab.report.energy[ABD_TERM_KINETIC]);
+    }
+    printf("  %s, dt %g:\n", abd_joint_kind_name(kind[k % 3]), dt[k / 3]);
+    lab_expect_below("energy off / largest kinetic energy", worst / kinetic, 0.01);
+    lab_close(&lab);
+  }
+}
+
 /* A double pendulum with a soft spring between the bars: its error in flight oscillates, and is a part of what it
  * stores. That of the joints is corrected. */
 static void test_sprung_pendulum(void **state) {
@@ -552,6 +583,7 @@ int main(void) {
       cmocka_unit_test(test_turning_points),
       cmocka_unit_test(test_ropes),
       cmocka_unit_test(test_rotor_on_a_rope),
+      cmocka_unit_test(test_train_on_a_rope),
       cmocka_unit_test(test_sprung_pendulum),
       cmocka_unit_test(test_load_in_substeps),
       cmocka_unit_test(test_light_link),

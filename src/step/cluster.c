@@ -162,7 +162,8 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
 
 void cluster_join(Cluster *c, const Cluster *p) {
   c->tied |= p->tied, c->driven |= p->driven, c->scripted |= p->scripted, c->touched |= p->touched;
-  c->guided |= p->guided, c->jointed |= p->jointed, c->soft |= p->soft, c->unbounced |= p->unbounced;
+  c->guided |= p->guided, c->loaded |= p->loaded, c->jointed |= p->jointed, c->soft |= p->soft,
+      c->unbounced |= p->unbounced;
   c->held |= p->held, c->let |= p->let;
   c->gain += p->gain, c->risen += p->risen, c->strain += p->strain, c->known += p->known;
   c->drive_work += p->drive_work;
@@ -334,6 +335,7 @@ static void owe(Cluster *c, double left) {
 
 void cluster_close(Cluster *c, double h) {
   c->tied |= holds_take(c);
+  c->touched |= c->loaded && !c->guided; /* the solve may have taken energy, but a rope's is returned */
   if (c->took && !c->tied && !c->driven && !c->scripted && !c->pushed) return_kick(c);
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
   else if (c->jointed && !c->keeps_spin) c->gain += c->strain;

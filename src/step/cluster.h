@@ -36,6 +36,7 @@ typedef struct Cluster {
   bool scripted;                /* scripts act on it, or surfaces that move: its energy may rise */
   bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
   bool jointed;                 /* it has joints */
+  bool loaded;                  /* its joints carry forces from a step that was solved */
   bool guided;                  /* by a rope that stays taut */
   int ties, hooks;              /* contacts and joints with the world; ropes among them that stay taut */
   Vec3 along;                   /* direction of the last of these */

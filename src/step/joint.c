@@ -114,17 +114,24 @@ double joint_spring_error(const Work *work, int joint) {
          double_counted(work, joint, work->state->q.body, work->state->joint[joint].angle);
 }
 
-bool joint_acts_on_flight(const Model *m, const State *state, int joint) {
-  const Joint *j = &m->joint[joint];
+bool joint_is_loaded(const Model *m, const State *state, int joint) {
+  for (int k = 0; k < m->joint[joint].row_count; k++)
+    if (state->joint[joint].force[k] != 0) return true;
+  return false;
+}
+
+bool joint_takes_energy(const Model *m, const State *state, int joint) {
   const JointState *s = &state->joint[joint];
-  const AbdJointDef *d = &j->def;
+  const AbdJointDef *d = &m->joint[joint].def;
   Jet coordinate;
   double force;
-  for (int k = 0; k < j->row_count; k++)
-    if (s->force[k] != 0) return true;
   return d->kind == ABD_JOINT_ROPE || isfinite(d->limit[0]) || isfinite(d->limit[1]) || isfinite(d->angle_limit[0]) ||
          isfinite(d->angle_limit[1]) || d->damping > 0 || d->friction > 0 || s->drive.kind != ABD_DRIVE_NONE ||
          (d->stiffness > 0 && !joint_spring(m, joint, state->q.body, s->angle, &coordinate, &force));
+}
+
+bool joint_acts_on_flight(const Model *m, const State *state, int joint) {
+  return joint_is_loaded(m, state, joint) || joint_takes_energy(m, state, joint);
 }
 
 bool joint_guides(const Work *work, int joint) {

@@ -68,8 +68,11 @@ bool joint_renew(Work *work, int joint);
 int joint_open_rows(const Work *work, int joint, const Affine *q, Jet row[JOINT_ROWS]);
 double joint_gap(const Work *work, int joint, const Affine *q); /* [m] residual of the equations that are not linear */
 void joint_finish(const Work *work, int joint, State *after);
-/* Does it act on bodies that fly (step/flight.h)? Equations and soft springs do not: they are part of the flight. */
+/* Does it act on bodies that fly (step/flight.h)? Equations and soft springs do not: they are part of the flight, unless
+ * the step before was solved and left forces in them. */
 bool joint_acts_on_flight(const Model *model, const State *state, int joint);
+bool joint_is_loaded(const Model *model, const State *state, int joint);    /* by such forces */
+bool joint_takes_energy(const Model *model, const State *state, int joint); /* it acts by anything else */
 /* A rope that was taut at the start of the step and is at its end: it turns velocities, and should take no energy. */
 bool joint_guides(const Work *work, int joint);
 /* The spring of a joint that is soft enough to act as a kick at the start and at the end of a flight: its force along

@@ -108,7 +108,8 @@ void settle_add_joints(Settle *s) {
     bool guides = joint_guides(w, j);
     c->guided |= guides;
     if (guides) hook(s, j, c);
-    c->touched |= joint_acts_on_flight(m, w->state, j) && !guides;
+    c->touched |= joint_takes_energy(m, w->state, j) && !guides;
+    c->loaded |= joint_is_loaded(m, w->state, j);
     double drive, damping;
     joint_work(w, j, s->after, &drive, &damping);
     s->report->work[ABD_WORK_DRIVES] += drive;

@@ -319,10 +319,9 @@ static double sum_of_rest(const Island *g) {
   return ratio < 1 ? g->residual * ratio / (1 - ratio) : INFINITY;
 }
 
-/* The gap of a tight barrier that opens doubles with each step, and steps of other bodies hide that. */
+/* The gap to a stop that is tight and opens doubles with each step, and steps of other bodies hide that. */
 static bool is_tight(const Step *s, const Island *g) {
   const Work *w = s->backend.stages->view(s->backend.self);
-  if (g->touching && g->min_gap < BARRIER_TIGHT * s->model->def.contact.range) return true;
   for (int j = 0; w->model && j < s->model->joint_count; j++)
     if (island_of_joint(&s->islands, j) == g && joint_is_tight(w, j)) return true;
   return false;

@@ -249,8 +249,8 @@ static void test_ropes(void **state) {
   }
 }
 
-/* A rotor on the load of a rope, whose shaft stands across the swing: what the rope is given back leaves it alone. Before,
- * it was at 16.6 rad/s after 4 s at dt 1/100, at 67.8 at 1/25. */
+/* A rotor on the load of a rope, whose shaft stands across the swing: what the load gets back leaves it alone. Before,
+ * the rotor was at 16.6 rad/s after 4 s at dt 1/100, at 67.8 at 1/25. */
 static void test_rotor_on_a_rope(void **state) {
   (void)state;
   const double dt[] = {0.04, 0.02, 0.01}, spin = 10;

@@ -68,8 +68,8 @@ bool joint_renew(Work *work, int joint);
 int joint_open_rows(const Work *work, int joint, const Affine *q, Jet row[JOINT_ROWS]);
 double joint_gap(const Work *work, int joint, const Affine *q); /* [m] residual of the equations that are not linear */
 void joint_finish(const Work *work, int joint, State *after);
-/* Does it act on bodies that fly (step/flight.h)? Equations and soft springs do not: they are part of the flight, unless
- * the step before was solved and left forces in them. */
+/* Does it act on bodies that fly (step/flight.h)? Equations and soft springs do not, as they are part of the flight,
+ * unless the step before was solved and left forces in them. */
 bool joint_acts_on_flight(const Model *model, const State *state, int joint);
 bool joint_is_loaded(const Model *model, const State *state, int joint);    /* by such forces */
 bool joint_takes_energy(const Model *model, const State *state, int joint); /* it acts by anything else */
@@ -95,8 +95,9 @@ Affine joint_pose(const Affine *q, int body);
 static inline int joint_moving_end(const Joint *joint) { return joint->end[0].body < 0 && joint->end[1].body >= 0; }
 /* A body of the joint that moves, -1 if none. */
 int joint_body(const Model *model, int joint);
-/* Angles in the equations and forces of a joint are known up to whole turns. Returns the largest turn of one in the step, before
- * the solve at the velocities of the state, after it as it was found, over SUBSTEP_ANGLE; body: one that turns. */
+/* Angles in the equations and forces of a joint are known up to whole turns. Returns the largest turn of one in the
+ * step, before the solve at the velocities of the state, after it as it was found, over SUBSTEP_ANGLE; body: one that
+ * turns. */
 double joint_excess(const Work *work, int joint, bool after, int *body);
 /* The coordinate at poses q, angles unwrapped near those of the state, or near those of the last accepted poses. */
 Jet joint_coordinate_in(const Model *model, const State *state, int joint, const Affine *q);

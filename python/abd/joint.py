@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abd._core import OK, Error, Fields, as_dict, enum_name, fail, ffi, lib, text
+from abd._core import OK, ArgumentError, Error, Fields, as_dict, enum_name, fail, ffi, lib, text
 from abd.options import DriveOptions
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ class Joint:
         """
         drive = ffi.new("AbdDrive *")
         self.world._check(lib.abd_joint_drive(self.world._open(), [self.id], drive), self._missing)
+        if kind is None and not drive.kind:
+            raise ArgumentError(f"{self!r} has no drive yet: set_drive needs a kind")
         Fields(drive, f"drive of {self!r}").set(kind=kind, target=target, **gains)
         glue = self.world._glue
         if lib.glue_set_drive(glue, [self.id], drive) != OK:

@@ -263,6 +263,17 @@ class World:
         for key, bit in (("point", lib.ABD_JOINT_NEEDS_POINT), ("point_b", lib.ABD_JOINT_NEEDS_POINT_B)):
             if takes & bit and given.get(key) is None:
                 raise ArgumentError(f"joint {given.get('name', '')!r}: a {kind} needs {key!r}, a place in the world")
+        for key, bit in (
+            ("pitch", lib.ABD_JOINT_TAKES_PITCH),
+            ("length", lib.ABD_JOINT_TAKES_LENGTH),
+            ("ratio", lib.ABD_JOINT_TAKES_RATIO),
+            ("joint_a", lib.ABD_JOINT_TAKES_JOINTS),
+            ("joint_b", lib.ABD_JOINT_TAKES_JOINTS),
+            ("angle_limit", lib.ABD_JOINT_TAKES_ANGLE_LIMIT),
+            ("free", lib.ABD_JOINT_TAKES_FREE),
+        ):
+            if given.get(key) is not None and not takes & bit:
+                raise ArgumentError(f"joint {given.get('name', '')!r}: a {kind} takes no {key!r}")
         for key, body in (("body_a", body_a), ("body_b", body_b)):
             if body is not None:
                 given[key] = self._own(body, Body)

@@ -110,6 +110,8 @@ def test_joint(arm):
         arm.add_joint("hinge", bar, base, name="j", axis=(0, 0, 1))
     with pytest.raises(abd.ArgumentError, match="a rope needs 'point_b'"):
         arm.add_joint("rope", bar, base, point=(0, 0, 0))
+    with pytest.raises(abd.ArgumentError, match="joint 'j': a hinge takes no 'ratio'"):
+        arm.add_joint("hinge", bar, base, name="j", point=(0, 0, 0), axis=(0, 0, 1), ratio=3)
     with pytest.raises(abd.ArgumentError, match="drive: unknown key 'power'"):
         arm.add_joint("hinge", bar, base, point=(0, 0, 0), axis=(0, 0, 1), drive=dict(power=1))
     with pytest.raises(abd.ArgumentError, match=r"targets: expected an array of shape \(1,\), got \(2,\)"):
@@ -125,6 +127,8 @@ def test_joint(arm):
     with pytest.raises(abd.ArgumentError, match="there is no joint 'elbow'; there are: 'axle'"):
         arm.joint("elbow")
     arm.step()
+    with pytest.raises(abd.ArgumentError, match="has no drive yet: set_drive needs a kind"):
+        arm.add_joint("slider", bar, point=(0, 0, 0), axis=(0, 0, 1)).set_drive(target=1)
 
 
 def test_targets_without_drives(arm):

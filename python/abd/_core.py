@@ -107,8 +107,6 @@ _ENUM = {
     "AbdOutcome": lib.ABD_ENUM_OUTCOME,
     "AbdEventKind": lib.ABD_ENUM_EVENT_KIND,
     "AbdDevice": lib.ABD_ENUM_DEVICE,
-    "AbdRanks": lib.ABD_ENUM_RANKS,
-    "AbdRanksLinear": lib.ABD_ENUM_RANKS_LINEAR,
 }
 
 

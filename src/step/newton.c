@@ -604,6 +604,41 @@ static bool drives_too_far(Step *s) {
   return exceeds(s);
 }
 
+static bool has_drift(const Model *m) {
+  bool found = false;
+  for (int i = 0; i < m->body_count && !found; i++) found = m->body[i].drift.moves;
+  return found;
+}
+
+/* Contacts push along the normals at the end of the step. A body that is led over an edge is then pushed across its
+ * motion, which adds energy, and the balance of energy undoes the push: the body would fly on as if nothing had been
+ * there. Contacts of static and free bodies add no energy if the step is short enough. */
+static bool gains_by_contact(Step *s) {
+  const Work *w = s->backend.stages->view(s->backend.self);
+  const Model *m = s->model;
+  s->excess = 0;
+  if (!w->model || has_drift(m)) return exceeds(s);
+  for (int k = 0; k < s->islands.count; k++) {
+    Island *g = &s->islands.island[k];
+    g->given = !g->touching || g->jointed || g->soft || g->shared;
+    g->pushed = g->motion = 0;
+  }
+  for (int j = 0; j < m->moving_count; j++) {
+    int body = m->moving[j];
+    Island *g = island_of_body(&s->islands, body);
+    if (!g || g->given || body >= m->body_count) continue;
+    g->given = m->body[body].motion != ABD_MOTION_DYNAMIC;
+    double motion;
+    g->pushed += predict_pushed(w, body, &motion);
+    g->motion += motion;
+  }
+  for (int k = 0; k < s->islands.count; k++) {
+    const Island *g = &s->islands.island[k];
+    if (!g->given && g->pushed > CONTACT_GAIN * g->motion) note_excess(s, 2, g->residual_body);
+  }
+  return exceeds(s);
+}
+
 Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit, bool final, AbdStepReport *report) {
   s->report = report;
   s->backend = b;
@@ -623,7 +658,7 @@ Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit
   report_islands(s);
   if (stalled && report->outcome == ABD_STOPPED_AT_MAX_ITERATIONS) report->outcome = ABD_NO_PROGRESS;
   if (b.stages->together) TRY(b.stages->together->report(b.self, report));
-  if (!final && report->outcome == ABD_CONVERGED && drives_too_far(s)) report_excess(s);
+  if (!final && report->outcome == ABD_CONVERGED && (drives_too_far(s) || gains_by_contact(s))) report_excess(s);
   if (!final && report->outcome != ABD_CONVERGED) return stage_done();
   after->step = state->step + 1;
   TRY(b.stages->finish(b.self, &s->islands, after));

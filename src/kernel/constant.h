@@ -265,10 +265,8 @@
 #define SUBSTEP_ANGLE 2.5
 /* [breadths of the body] The same for a body that would approach another one farther. test_substep */
 #define SUBSTEP_WAY 2.0
-/* [energy of motion] A step in which contacts add more to it is taken in sub-steps. test_substep */
+/* [energy of motion] A step in which contacts add more to that of a body alone is taken in sub-steps. test_substep */
 #define CONTACT_GAIN 0.01
-/* [breadths of the body] Of bodies that fly less far in it this is not looked at. test_substep */
-#define CONTACT_WAY 0.25
 /* [halvings] The shortest sub-step is dt / 4096. test_substep */
 #define SUBSTEP_LEVELS 12
 /* [shortest sub-steps] After so many that do not converge the rest of the step is not split. test_substep */

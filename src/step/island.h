@@ -90,8 +90,6 @@ typedef struct Island {
   bool plain;             /* the step of the last iteration was Newton's own, whole, of all bodies, without damping */
   bool unseen;            /* the energy gained less than it should, within its rounding error */
   bool searching;         /* in the line search */
-  bool given;             /* scripts, joints, soft bodies or other processes may give its bodies energy */
-  double pushed, motion;  /* [J h2] what contacts added to the energy of motion of its bodies; that energy in flight */
   bool last;              /* its Newton step is below the tolerance */
   int cuts;               /* of the fraction in this line search */
   double gap_before;      /* [m] smallest gap when it last grew or was halved */

@@ -612,29 +612,17 @@ static bool has_drift(const Model *m) {
 
 /* Contacts push along the normals at the end of the step. A body that is led over an edge is then pushed across its
  * motion, which adds energy, and the balance of energy undoes the push: the body would fly on as if nothing had been
- * there. Contacts of static and free bodies add no energy if the step is short enough. */
+ * there. Static bodies add no energy to one that meets them alone if the step is short enough. */
 static bool gains_by_contact(Step *s) {
   const Work *w = s->backend.stages->view(s->backend.self);
   const Model *m = s->model;
   s->excess = 0;
-  if (!w->model || has_drift(m)) return exceeds(s);
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
-    g->given = !g->touching || g->jointed || g->soft || g->shared;
-    g->pushed = g->motion = 0;
-  }
-  for (int j = 0; j < m->moving_count; j++) {
+  bool drifts = !w->model || has_drift(m);
+  for (int j = 0; j < m->moving_count && !drifts; j++) {
     int body = m->moving[j];
-    Island *g = island_of_body(&s->islands, body);
-    if (!g || g->given || body >= m->body_count) continue;
-    g->given = m->body[body].motion != ABD_MOTION_DYNAMIC;
-    double motion;
-    g->pushed += predict_pushed(w, body, &motion);
-    g->motion += motion;
-  }
-  for (int k = 0; k < s->islands.count; k++) {
-    const Island *g = &s->islands.island[k];
-    if (!g->given && g->pushed > CONTACT_GAIN * g->motion) note_excess(s, 2, g->residual_body);
+    const Island *g = island_of_body(&s->islands, body);
+    bool alone = g && g->touching && g->body_count == 1 && !g->jointed && !g->shared && body < m->body_count;
+    if (alone && m->body[body].motion == ABD_MOTION_DYNAMIC && predict_pushed(w, body)) note_excess(s, 2, body);
   }
   return exceeds(s);
 }

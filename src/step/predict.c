@@ -207,14 +207,12 @@ double predict_driven(const Work *work, int i) {
   return size > 0 ? way / (SUBSTEP_WAY * size) : 0;
 }
 
-double predict_pushed(const Work *work, int i, double *motion) {
+bool predict_pushed(const Work *work, int i) {
   Affine start = work->state->q.body[i], end = work->q.body[i], target = work->target.body[i];
   Affine push = affine_sub(end, target), flight = affine_sub(target, start);
   Affine way = affine_add_scaled(affine_sub(end, start), 1, flight);
-  double size = breadth(&work->model->mesh[work->model->body[i].mesh]);
-  *motion = 0.5 * body_product(work, i, &flight, &flight);
-  if (norm(flight.n[0]) < CONTACT_WAY * size) return -work->stored[i];
-  return 0.5 * body_product(work, i, &push, &way) - work->stored[i];
+  double gain = 0.5 * body_product(work, i, &push, &way) - work->stored[i];
+  return gain > CONTACT_GAIN * 0.5 * body_product(work, i, &flight, &flight);
 }
 
 /* ---- soft vertices ---- */

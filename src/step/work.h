@@ -70,9 +70,9 @@ double predict_excess(const Work *work, int body, int other, double approach);
 /* After the solve: how far a dynamic body ends both from where it began and from its target, relative to what a step
  * allows. */
 double predict_driven(const Work *work, int body);
-/* [J h2] After the solve: what contacts added to the energy of motion of a free stiff body, beyond what its barriers had
- * stored; *motion: that energy in flight. */
-double predict_pushed(const Work *work, int body, double *motion);
+/* After the solve: whether contacts added more to the energy of motion of a free stiff body, beyond what its barriers had
+ * stored, than a step allows. */
+bool predict_pushed(const Work *work, int body);
 /* Whether the block's target is a flight. */
 bool predict_flies(const Work *work, int block);
 /* Acceleration by gravity and given forces. */

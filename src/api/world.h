@@ -28,7 +28,7 @@ typedef struct Kept {
   int joint_count;
 } Kept;
 
-/* Forces of a step that was taken in sub-steps: the means over these. */
+/* What a step that was taken in sub-steps gathers from them: the means of forces, and touches. */
 typedef struct Mean {
   bool split;                          /* there were several */
   AbdContact *contact;                 /* sorted; of sub-steps so far their parts of the step */

@@ -108,6 +108,12 @@ Vec3 model_drift_turn(const Model *m, const int body[2], const Affine q[2]) {
 
 bool model_drifts(const Model *m, int a, int b) { return m->body[a].drift.moves || m->body[b].drift.moves; }
 
+bool model_has_drift(const Model *m) {
+  bool found = false;
+  for (int i = 0; i < m->body_count && !found; i++) found = m->body[i].drift.moves;
+  return found;
+}
+
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error) {
   if (!mem_reserve((void **)&model->mesh, &model->mesh_capacity, model->mesh_count + 1, sizeof(Mesh)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while adding mesh %d", model->mesh_count + 1);

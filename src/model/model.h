@@ -168,6 +168,7 @@ Vec3 model_drift(const Model *model, const int body[2], const Affine q[2], const
 /* [rad/s] Angular velocity of the first body's surface against the body, less that of the second's. */
 Vec3 model_drift_turn(const Model *model, const int body[2], const Affine q[2]);
 bool model_drifts(const Model *model, int a, int b);
+bool model_has_drift(const Model *model); /* of any body */
 
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error);
 AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error);

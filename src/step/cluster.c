@@ -281,20 +281,20 @@ static double false_gain(const Cluster *c) {
 
 /* The error of a rope is that of the load's translation across it. A gain that is larger is that of the rope's barrier,
  * which throws the load back along it. */
-static void swing(Cluster *c, double gain) {
+static void find_rope_motion(Cluster *c, double gain) {
   Vec3 velocity = scale(1 / c->mass, c->own.momentum), along = scale(dot(c->along, velocity), c->along);
   Vec3 across = sub(velocity, along);
   double swings = 0.5 * c->mass * norm_sq(across), thrown = 0.5 * c->mass * norm_sq(along);
   bool small = gain <= small_loss(c) * swings;
-  c->swings = small || gain <= (1 + ENERGY_CORRECTED) * thrown;
-  if (!c->swings) return;
+  c->by_rope = small || gain <= (1 + ENERGY_CORRECTED) * thrown;
+  if (!c->by_rope) return;
   c->scaled = small ? swings : thrown;
   c->velocity = small ? across : along;
 }
 
 /* Light links of a tied cluster lose up to what they rose by, then all blocks the rest. */
 static void correct(Cluster *c, double gain) {
-  double own = c->tied && !c->swings ? least(most(0, gain), c->risen) : 0;
+  double own = c->tied && !c->by_rope ? least(most(0, gain), c->risen) : 0;
   c->link_loss = own > 0 ? own / c->risen : 0;
   c->factor = c->scaled > own ? sqrt(most(0, 1 - (gain - own) / (c->scaled - own))) : 1;
 }
@@ -340,7 +340,7 @@ void cluster_close(Cluster *c, double h) {
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
   else if (c->jointed && !c->keeps_spin) c->gain += c->strain;
   c->link_loss = 0;
-  c->swings = false;
+  c->by_rope = false;
   c->factor = c->pushed_factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;
@@ -350,7 +350,7 @@ void cluster_close(Cluster *c, double h) {
   }
   if (!c->tied) c->scaled = find_rigid_motion(c, h);
   double gain = false_gain(c);
-  if (hangs(c)) swing(c, gain);
+  if (hangs(c)) find_rope_motion(c, gain);
   double left = unexplained(c, gain);
   if (c->scaled > 0 && corrects(c, left)) correct(c, left);
   else if (!c->tied && !c->unbounced) return_energy(c);
@@ -390,7 +390,7 @@ Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) 
     double energy;
     rate = affine_add_scaled(rate, c->pushed_factor - 1, pushed_rate(w, i, &q, &rate, &energy));
   }
-  if (c->swings) {
+  if (c->by_rope) {
     rate.n[0] = add_scaled(rate.n[0], c->factor - 1, c->velocity);
     return rate;
   }

@@ -67,7 +67,7 @@ typedef struct Cluster {
   Vec3 gravity;                 /* of its first block */
   Mat3 second;                  /* sum of m x x^T */
   /* cluster_close: */
-  bool swings;                    /* `velocity`, that across or along its rope, is corrected */
+  bool by_rope;                   /* `velocity`, that across or along its rope, is corrected */
   double link_loss;               /* part of their rise that light links of a tied cluster lose */
   bool whole_kick;                /* contact takes nothing of the half kick at the end of the step */
   double pushed_factor;           /* of velocities along what contacts gave */

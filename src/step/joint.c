@@ -121,12 +121,13 @@ bool joint_is_loaded(const Model *m, const State *state, int joint) {
 }
 
 bool joint_takes_energy(const Model *m, const State *state, int joint) {
+  const Joint *j = &m->joint[joint];
   const JointState *s = &state->joint[joint];
-  const AbdJointDef *d = &m->joint[joint].def;
+  const AbdJointDef *d = &j->def;
   Jet coordinate;
   double force;
-  return d->kind == ABD_JOINT_ROPE || isfinite(d->limit[0]) || isfinite(d->limit[1]) || isfinite(d->angle_limit[0]) ||
-         isfinite(d->angle_limit[1]) || d->damping > 0 || d->friction > 0 || s->drive.kind != ABD_DRIVE_NONE ||
+  return d->kind == ABD_JOINT_ROPE || isfinite(d->limit[0]) || isfinite(d->limit[1]) || joint_limits_angle(j) ||
+         d->damping > 0 || d->friction > 0 || s->drive.kind != ABD_DRIVE_NONE ||
          (d->stiffness > 0 && !joint_spring(m, joint, state->q.body, s->angle, &coordinate, &force));
 }
 

@@ -585,8 +585,8 @@ static bool moves_too_far(Step *s) {
 }
 
 /* The energy of a step may be lowest where a light body was driven out from between heavy ones, because stopping these
- * costs more. Such a body jumped; in sub-steps it is held. Nor does a light link that the solve has turned around fulfil
- * the equation of its screw, but that of the next turn of the thread. */
+ * costs more. Such a body jumped; in sub-steps it is held. A light link that the solve has turned around fulfils the
+ * equation of the next turn of its screw. */
 static bool drives_too_far(Step *s) {
   const Work *w = s->backend.stages->view(s->backend.self);
   s->excess = 0;
@@ -604,12 +604,6 @@ static bool drives_too_far(Step *s) {
   return exceeds(s);
 }
 
-static bool has_drift(const Model *m) {
-  bool found = false;
-  for (int i = 0; i < m->body_count && !found; i++) found = m->body[i].drift.moves;
-  return found;
-}
-
 /* Contacts push along the normals at the end of the step. A body that is led over an edge is then pushed across its
  * motion, which adds energy, and the balance of energy undoes the push: the body would fly on as if nothing had been
  * there. Static bodies add no energy to one that meets them alone if the step is short enough. */
@@ -617,8 +611,8 @@ static bool gains_by_contact(Step *s) {
   const Work *w = s->backend.stages->view(s->backend.self);
   const Model *m = s->model;
   s->excess = 0;
-  bool drifts = !w->model || has_drift(m);
-  for (int j = 0; j < m->moving_count && !drifts; j++) {
+  bool looks = w->model && !model_has_drift(m);
+  for (int j = 0; j < m->moving_count && looks; j++) {
     int body = m->moving[j];
     const Island *g = island_of_body(&s->islands, body);
     bool alone = g && g->touching && g->body_count == 1 && !g->jointed && !g->shared && body < m->body_count;

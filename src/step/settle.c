@@ -70,11 +70,11 @@ static Cluster *cluster_of(Settle *s, int block) {
   return label < 0 ? NULL : &s->cluster[label];
 }
 
-/* What is at the other side of a contact or a joint: the world, or a body of the cluster. */
 static bool is_world(const Model *m, int body) {
   return body < 0 || (m->body[body].motion == ABD_MOTION_STATIC && !m->body[body].soft);
 }
 
+/* What is at the other side of a contact or a joint: the world, or a body of the cluster. */
 static void mark_side(const Model *m, Cluster *c, int body) {
   if (is_world(m, body)) c->tied = true, c->ties++;
   else if (m->body[body].motion == ABD_MOTION_KINEMATIC) c->scripted = true;

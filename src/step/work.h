@@ -70,8 +70,8 @@ double predict_excess(const Work *work, int body, int other, double approach);
 /* After the solve: how far a dynamic body ends both from where it began and from its target, relative to what a step
  * allows. */
 double predict_driven(const Work *work, int body);
-/* After the solve: whether contacts added more to the energy of motion of a free stiff body, beyond what its barriers had
- * stored, than a step allows. */
+/* After the solve: whether contacts added more to the energy of motion of a free stiff body than a step allows, beyond
+ * what its barriers had stored. */
 bool predict_pushed(const Work *work, int body);
 /* Whether the block's target is a flight. */
 bool predict_flies(const Work *work, int block);

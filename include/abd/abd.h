@@ -761,7 +761,8 @@ typedef struct AbdContact {
                                         view, an edge of its collision mesh (abd_mesh_view) */
 } AbdContact;
 
-/* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns their number;
+/* Contacts at the end of the last step, sorted by bodies. The forces on a stiff body without joints, times the step,
+ * are the momentum that contacts gave it, up to a percent (docs/method.md, "Contact forces"). Writes at most capacity of them and returns their number;
  * none before the first step, after a restore, or after a step that failed. A change keeps them. Of a step in sub-steps
  * those at the end of each; forces are means over the step, places those of the last sub-step that has the contact. */
 ABD_API size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity);

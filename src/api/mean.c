@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/world.h"
+#include "contact/describe.h"
 
 void mean_destroy(Mean *m) {
   mem_free(m->contact);
@@ -24,11 +25,6 @@ static int compare_contacts(const void *x, const void *y) {
   if (!by) by = compare_numbers((uint32_t)a->kind, (uint32_t)b->kind);
   if (!by) by = compare_numbers(a->primitive_a, b->primitive_a);
   return by ? by : compare_numbers(a->primitive_b, b->primitive_b);
-}
-
-static void scale_contact(AbdContact *c, double part) {
-  c->normal_force *= part;
-  for (int k = 0; k < 3; k++) c->friction_force[k] *= part, c->torque[k] *= part;
 }
 
 /* The place is that of the later one, the normal that of the sum of the forces. */
@@ -72,7 +68,7 @@ static bool add_contacts(AbdWorld *world, Nodes q, double part) {
   if (!reserve(m, before, own)) return false;
   AbdContact *added = m->next + before + own; /* behind the place of the merged ones */
   world_present_contacts(world, added, (size_t)own);
-  for (int k = 0; k < own; k++) scale_contact(&added[k], part);
+  for (int k = 0; k < own; k++) contact_scale(&added[k], part);
   if (own > 1) qsort(added, (size_t)own, sizeof *added, compare_contacts);
   for (int i = 0, j = 0; i < before || j < own;) {
     int by = i == before ? 1 : j == own ? -1 : compare_contacts(&m->contact[i], &added[j]);

@@ -53,3 +53,8 @@ AbdContact contact_describe(const Pair *p, int index, const ContactScene *scene,
   out.primitive_b = primitive(scene->model, p->b, c->prim_b, stencil_dimension(c->kind, true));
   return out;
 }
+
+void contact_scale(AbdContact *c, double part) {
+  c->normal_force *= part;
+  for (int k = 0; k < 3; k++) c->friction_force[k] *= part, c->torque[k] *= part;
+}

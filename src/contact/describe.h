@@ -8,5 +8,7 @@
 /* Describes contact `index` of a pair at poses qa, qb; h2 as in the incremental potential. */
 AbdContact contact_describe(const Pair *pair, int index, const ContactScene *scene, const Affine *qa, const Affine *qb,
                             double h2);
+/* The same with a part of its forces. */
+void contact_scale(AbdContact *contact, double part);
 
 #endif

@@ -218,6 +218,7 @@ Cpu *cpu_create(const Model *model) {
     ok = soft_side_init(&cpu->surface[k], model, k) && soft_coupling_init(&cpu->coupling[k], model, &model->soft[k]);
   ok = ok && soft_sums_init(cpu);
   cpu->left = mem_zeroed(given, sizeof(bool));
+  cpu->pushes = mem_zeroed(1, sizeof(Pushes));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->end_slope = mem_alloc(stiff, sizeof(double));
   cpu->body_part = mem_alloc(given, sizeof *cpu->body_part);
@@ -225,7 +226,7 @@ Cpu *cpu_create(const Model *model) {
   if (!ok || !pairs_init(&cpu->pairs, cpu->threads) || !work_init(&cpu->work, model) ||
       !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model, false) ||
       !system_init(&cpu->closing, model, true) || !flight_init(cpu) || !cpu->active || !cpu->diagonal ||
-      !cpu->end_slope || !cpu->body_part || !cpu->move || !cpu->path_length || !cpu->left ||
+      !cpu->end_slope || !cpu->body_part || !cpu->move || !cpu->path_length || !cpu->left || !cpu->pushes ||
       !picks_open(&cpu->limiting, cpu->threads) || !picks_open(&cpu->uncovered, cpu->threads)) {
     cpu_destroy(cpu);
     return NULL;
@@ -248,6 +249,7 @@ void cpu_destroy(void *backend) {
   system_destroy(&cpu->closing);
   mechanism_destroy(&cpu->flight);
   blows_destroy(&cpu->blows);
+  if (cpu->pushes) pushes_destroy(cpu->pushes);
   picks_close(&cpu->limiting);
   picks_close(&cpu->uncovered);
   nodes_destroy(&cpu->q_before);
@@ -255,12 +257,12 @@ void cpu_destroy(void *backend) {
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) soft_coupling_destroy(&cpu->coupling[k]);
   if (cpu->domain) cpu->domain->destroy(cpu->domain->self); /* the model is its own */
-  void *array[] = {cpu->coupling,       cpu->active,    cpu->diagonal,   cpu->move,         cpu->path_length,
-                   cpu->left,           cpu->pair_of,   cpu->pair_acts,  cpu->pair_couples, cpu->partial,
-                   cpu->surface,        cpu->sums,      cpu->cluster,    cpu->cluster_root, cpu->end_slope,
-                   cpu->pair_part,      cpu->pair_cost, cpu->body_part,  cpu->pair_far,     cpu->cluster_chunk,
-                   cpu->pair_coupled,   cpu->pair_idle, cpu->pair_terms, cpu->cluster_part, cpu->soft_part,
-                   cpu->soft_part_share};
+  void *array[] = {
+      cpu->coupling,  cpu->active,          cpu->diagonal,     cpu->move,      cpu->path_length, cpu->left,
+      cpu->pair_of,   cpu->pair_acts,       cpu->pair_couples, cpu->partial,   cpu->surface,     cpu->sums,
+      cpu->cluster,   cpu->cluster_root,    cpu->end_slope,    cpu->pair_part, cpu->pair_cost,   cpu->body_part,
+      cpu->pair_far,  cpu->cluster_chunk,   cpu->pair_coupled, cpu->pair_idle, cpu->pair_terms,  cpu->cluster_part,
+      cpu->soft_part, cpu->soft_part_share, cpu->pushes};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

@@ -15,6 +15,7 @@
 #include "cpu/system.h"
 #include "step/bounce.h"
 #include "step/mechanism.h"
+#include "step/push.h"
 
 /* Sums and extremes over a chunk of an island's bodies or pairs, or of one of them. A loop over items stores those of
  * each, since its data is in the cache of the thread that computed it; the sums of a chunk then read little. */
@@ -89,6 +90,7 @@ typedef struct Cpu {
   System closing; /* of jointed bodies by themselves */
   JointedFlight flight;
   Blows blows;
+  Pushes *pushes;                       /* of the contacts that are described */
   int64_t flight_factor;                /* serial that `closing` had after the last factor of a flight */
   const JointedFlight *factored_flight; /* of that factor */
   Nodes q_before, newton_before;        /* poses and Newton's steps of the last iteration, see secant.c, */

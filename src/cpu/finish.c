@@ -140,6 +140,11 @@ static bool sum_all(Finish *f) {
   return true;
 }
 
+static bool reserve_pushes(Cpu *cpu) {
+  cpu->pushes->known = false;
+  return cpu->domain || pushes_reserve(cpu->pushes, cpu->model->body_count, cpu->report->contacts);
+}
+
 Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   Cpu *cpu = backend;
   const Model *m = cpu->model;
@@ -158,7 +163,8 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   if (!stage_failed(outcome)) outcome = mechanism_rates(&cpu->flight, after);
   if (!stage_failed(outcome)) outcome = stage_from(settle_velocities(cpu, after));
   for (int j = 0; j < m->joint_count; j++) joint_finish(&cpu->work, j, after);
-  if (!stage_failed(outcome)) outcome = stage_from(save_memory(&f) && save_touches(&f) && sum_all(&f));
+  if (!stage_failed(outcome))
+    outcome = stage_from(save_memory(&f) && save_touches(&f) && sum_all(&f) && reserve_pushes(cpu));
   if (cpu->domain) outcome = cpu->domain->finish(cpu->domain->self, cpu, after, outcome);
   if (!stage_failed(outcome)) cpu->broken_off = false;
   return outcome;
@@ -169,15 +175,35 @@ Outcome cpu_reactions(void *backend, Affine *force) {
   return stage_from(reactions_find(&cpu->work, &cpu->pairs, &cpu->scene, &cpu->flight, cpu->threads, force));
 }
 
+static AbdContact describe(const Cpu *cpu, const Pair *p, int index) {
+  return contact_describe(p, index, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b], cpu->work.h2);
+}
+
+/* There is room for all of them since the end of the step. */
+static void find_pushes(const Cpu *cpu) {
+  int count = 0;
+  for (int i = 0; i < cpu->model->body_count; i++) cpu->pushes->body[i] = push_of_body(&cpu->work, i);
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    for (int i = 0; i < p->acting; i++, count++) {
+      AbdContact contact = describe(cpu, p, i);
+      cpu->pushes->contact[count] = push_of_contact(&contact);
+    }
+  }
+  pushes_balance(cpu->pushes, count);
+}
+
 size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity) {
   const Cpu *cpu = backend;
   const Work *w = &cpu->work;
   size_t count = 0;
+  if (capacity > 0 && !cpu->pushes->known) find_pushes(cpu);
   for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
     for (int i = 0; i < p->acting; i++, count++) {
       if (count >= capacity) continue;
-      contact[count] = contact_describe(p, i, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
+      contact[count] = describe(cpu, p, i);
+      contact_scale(&contact[count], cpu->pushes->contact[count].factor);
       blows_describe(&cpu->blows, w, &cpu->pairs, k, i, &contact[count]);
     }
   }

@@ -272,6 +272,13 @@
 /* [shortest sub-steps] After so many that do not converge the rest of the step is not split. test_substep */
 #define SUBSTEP_FAILURES 4
 
+/* ---- Forces that are shown (step/push.h) ---- */
+
+/* [1] What a change of a contact's force weighs against what all of them miss. test_contact_force */
+#define PUSH_WEIGHT 1e-4
+/* [1] The search for the factors ends at smaller changes. test_contact_force */
+#define PUSH_DONE 1e-7
+
 /* ---- Automatic settings ---- */
 
 /* [mean diagonal] The contact range, too small to see. test_constant_path */
@@ -280,6 +287,10 @@
 #define RANGE_OF_SMALLEST 0.1
 /* [rounding of the largest coordinate] The least contact range: GAP_ROUNDING has to be a small part of it. test_far */
 #define RANGE_ROUNDING 1e4
+/* [rad] No body turns farther in an iteration. crushed_wide_worlds */
+#define NEWTON_TURN 3.0
+/* [ranges] The points of a scripted body leave its turn by less in an iteration. test_substep */
+#define SCRIPT_SAG 0.05
 /* [ranges a step] The tolerance of Newton's last step. test_constant_count */
 #define TOLERANCE_RANGE 0.1
 /* [friction_speed] A larger one lets bodies stick on slopes too steep. test_constant_count */

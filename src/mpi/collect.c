@@ -204,6 +204,68 @@ static Outcome join_reports(Part *s, AbdStepReport *report, void (*join)(AbdStep
 
 /* ---- contacts ---- */
 
+typedef struct PushRecord {
+  int body;
+  BodyPush push;
+} PushRecord;
+
+/* Sends what contacts did to the bodies of this rank. */
+static bool collect_pushes(Part *s) {
+  Pushes *p = s->cpu->pushes;
+  bool good = part_open(s) && (s->rank || pushes_reserve(p, s->model->body_count, 0));
+  for (int k = 0; good && k < s->own_count; k++) {
+    PushRecord r = {s->own_body[k], push_of_body(&s->cpu->work, s->own_body[k])};
+    if (r.push.known) good = part_put(s, &r, sizeof r);
+  }
+  if (!ranks_agree(good) || !part_collect(s)) return false;
+  for (int i = 0; !s->rank && i < s->model->body_count; i++) p->body[i] = (BodyPush){0};
+  PushRecord r;
+  for (PartReader in = {.rank = -1}; !s->rank && part_next(s, &in); p->body[r.body] = r.push)
+    part_take(&in, &r, sizeof r);
+  return true;
+}
+
+/* The next of the contacts that rank 0 has, from (0, 0) on; NULL at the end. */
+typedef struct ContactReader {
+  int rank;
+  size_t place;
+} ContactReader;
+
+static char *contacts_next(const Part *s, ContactReader *in) {
+  for (; s->contacts.size && in->rank < s->count; in->rank++, in->place = 0) {
+    char *at = s->contacts.bytes + s->contact_first[in->rank];
+    uint64_t size;
+    memcpy(&size, at, sizeof size);
+    if (in->place == 0) in->place = sizeof size;
+    if (in->place == size) continue;
+    in->place += sizeof(AbdContact);
+    return at + in->place - sizeof(AbdContact);
+  }
+  return NULL;
+}
+
+static bool balance_contacts(Part *s) {
+  Pushes *p = s->cpu->pushes;
+  AbdContact contact;
+  char *at;
+  int count = 0;
+  for (ContactReader in = {0, 0}; contacts_next(s, &in);) count++;
+  if (!pushes_reserve(p, 0, count)) return false;
+  count = 0;
+  for (ContactReader in = {0, 0}; (at = contacts_next(s, &in));) {
+    memcpy(&contact, at, sizeof contact);
+    p->contact[count++] = push_of_contact(&contact);
+  }
+  pushes_balance(p, count);
+  count = 0;
+  for (ContactReader in = {0, 0}; (at = contacts_next(s, &in));) {
+    memcpy(&contact, at, sizeof contact);
+    contact_scale(&contact, p->contact[count++].factor);
+    memcpy(at, &contact, sizeof contact);
+  }
+  return true;
+}
+
 static bool collect_contacts(Part *s) {
   if (!s->wants_contacts) return true;
   Cpu *cpu = s->cpu;
@@ -219,7 +281,8 @@ static bool collect_contacts(Part *s) {
   }
   uint64_t size = s->out.size;
   if (good) memcpy(s->out.bytes, &size, sizeof size);
-  return ranks_agree(good) && ranks_collect(&s->out, &s->contacts, s->contact_first);
+  good = ranks_agree(good) && ranks_collect(&s->out, &s->contacts, s->contact_first) && collect_pushes(s);
+  return ranks_agree(good && (s->rank || balance_contacts(s)));
 }
 
 /* ---- all of it ---- */
@@ -251,12 +314,8 @@ Outcome part_report(Part *s, AbdStepReport *report) { return join_reports(s, rep
 
 size_t part_contacts(const Part *s, AbdContact *contact, size_t capacity) {
   size_t count = 0;
-  for (int r = 0; s->contacts.size && r < s->count; r++) {
-    const char *at = s->contacts.bytes + s->contact_first[r];
-    uint64_t size;
-    memcpy(&size, at, sizeof size);
-    for (uint64_t k = sizeof size; k < size; k += sizeof *contact, count++)
-      if (count < capacity) memcpy(&contact[count], at + k, sizeof *contact);
-  }
+  const char *at;
+  for (ContactReader in = {0, 0}; (at = contacts_next(s, &in)); count++)
+    if (count < capacity) memcpy(&contact[count], at, sizeof *contact);
   return count;
 }

@@ -6,6 +6,8 @@
 #include "base/disjoint.h"
 #include "contact/describe.h"
 #include "contact/law.h"
+#include "kernel/rigid.h"
+#include "step/flight.h"
 #include "step/joint.h"
 #include "step/soft.h"
 
@@ -302,17 +304,40 @@ void settle_close_large(Settle *s) {
   }
 }
 
+static Flight momenta(const Work *w, int i, const State *after) {
+  const Affine *q = &after->q.body[i], *rate = &after->rate.body[i];
+  return (Flight){rate->n[0], spin_momentum(affine_linear(q), affine_linear(rate), w->model->body[i].second)};
+}
+
+static void settle_block(const Settle *s, int i, const Cluster *c) {
+  State *after = s->after;
+  node_put(s->work->model, after->rate, i, cluster_rate(c, s->work, i, after));
+  if (c->whole_kick && !block_is_vertex(s->work->model, i)) after->taken[i] = (Flight){0};
+}
+
+/* Notes what contact gave a body after the solve. */
+static void settle_body(const Settle *s, int i, const Cluster *c, bool changes) {
+  Flight back = flight_returned(s->work, i), took = s->after->taken[i];
+  Flight *later = &s->work->later[i];
+  *later = (Flight){sub(back.v, took.v), sub(back.l, took.l)};
+  if (!changes) return;
+  Flight before = momenta(s->work, i, s->after);
+  settle_block(s, i, c);
+  Flight now = momenta(s->work, i, s->after);
+  *later = (Flight){add(later->v, sub(now.v, before.v)), add(later->l, sub(now.l, before.l))};
+}
+
 void settle_close_chunk(Settle *s, int k) {
   const Model *m = s->work->model;
   Chunk chunk = s->members->chunk[k];
   const Cluster *c = &s->cluster[chunk.segment];
   if (!has_several_chunks(s, chunk.segment)) close_cluster(s, k);
-  if (!cluster_changes(c)) return;
+  bool changes = cluster_changes(c);
   for (int e = chunk.first; e < chunk.end; e++) {
     int i = s->members->item[e];
     if (block_motion(m, i) != ABD_MOTION_DYNAMIC) continue;
-    node_put(m, s->after->rate, i, cluster_rate(c, s->work, i, s->after));
-    if (c->whole_kick && !block_is_vertex(m, i)) s->after->taken[i] = (Flight){0};
+    if (!block_is_vertex(m, i)) settle_body(s, i, c, changes);
+    else if (changes) settle_block(s, i, c);
   }
 }
 

@@ -46,8 +46,10 @@ typedef struct Work {
   double *stored;                    /* per body: its share of the barriers' energy at the start of the step */
   bool *active;                      /* per block: in the active set; the others keep their poses in this iteration */
   bool *restart;                     /* per body: BDF2 does not use its history, see predict_restart */
+  Affine *script_end;                /* per kinematic block: its target, on the way to which is that of an iteration */
   double *script;                    /* per kinematic block: part of its pull that its island needs */
-  bool *bounced;                     /* per body: its velocity does not come from the solve, see step/bounce.h */
+  Flight *later; /* per body: what contact gave it beside the solve, in half kicks and in the balance of energy */
+  bool *bounced; /* per body: its velocity does not come from the solve, see step/bounce.h */
   JointTerm *joint;
   double *soft_energy, *soft_energy_trial; /* per soft body, of its elements */
   double *unknown;                         /* of linked bodies, 12 places each */
@@ -86,6 +88,11 @@ bool predict_two_steps(const Work *work, int block);
 
 /* script.c: kinematic blocks. The pose that one is drawn to: */
 Affine script_pose(const Work *work, int block);
+/* The pose `at`, moved by a part of the way between two poses. */
+Affine script_further(const Affine *at, const Affine *from, const Affine *to, double part);
+/* Where an iteration draws it: as far on its way as it turns by SCRIPT_SAG. Cut short, its straight path leads through
+ * the body's inside, bodies that follow come to lie there, and the rest of the path would strike them. */
+void script_aim(Work *work, int block);
 /* The factor of what draws it there, `block_pull`. That is a spring: its stiffness is the same in sub-steps. Those of a
  * step are as stiff as the heaviest body of their island needs; false if memory is out. */
 double script_inertia(const Work *work, int block);

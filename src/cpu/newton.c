@@ -464,13 +464,15 @@ static Outcome find_residuals(Cpu *cpu) {
   Islands *s = cpu->islands;
   for (int e = 0; e < s->listed_count; e++) {
     Island *g = island_listed(s, e);
-    if (g->selected) g->residual = 0, g->residual_body = -1;
+    if (g->selected) g->residual = g->turn = 0, g->residual_body = -1;
   }
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
     Island *g = &s->island[s->of[body]];
     double speed = block_speed(w, body);
     if (!isfinite(speed)) return stage_not_finite(cpu->domain ? body : model_whole(cpu->model, body));
+    if (!block_is_vertex(w->model, body))
+      g->turn = most(g->turn, norm(body_turn(&w->q.body[body], &w->newton.body[body])));
     if (speed <= g->residual) continue;
     g->residual = speed;
     g->residual_body = body;
@@ -505,6 +507,14 @@ static bool foresee_joints(Cpu *cpu) {
 
 /* First with the elements and joints as they are. If the matrix is not positive definite, it is assembled again with
  * convex ones. In a large matrix raised pivots can grow beyond all numbers, so the first failure may be due to them. */
+static void aim_scripts(Cpu *cpu) {
+  const Model *m = cpu->model;
+  for (int k = 0; k < m->kinematic_count; k++) {
+    int i = m->kinematic[k], g = cpu->islands->of[i];
+    if (is_own(cpu, i) && g >= 0 && cpu->islands->island[g].selected) script_aim(&cpu->work, i);
+  }
+}
+
 Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Cpu *cpu = backend;
   cpu->islands = islands;
@@ -512,6 +522,7 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   cpu->convex = false;
   cpu->follows = loads_follow(cpu);
   cpu->unseen = any_unseen(islands);
+  aim_scripts(cpu);
   Outcome outcome = list_work(cpu) ? solve_once(cpu, raised) : stage_from(false);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && make_convex(cpu)) outcome = solve_once(cpu, raised);

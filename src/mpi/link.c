@@ -127,6 +127,7 @@ static void move_fields(Island *g, IslandRecord *r, int what, bool to) {
     case SHARE_ACTIVE: MOVE(active_count, count); break;
     case SHARE_RESIDUAL:
       MOVE(residual, most);
+      MOVE(turn, most);
       MOVE(residual_body, most_body);
       MOVE(end_slope, sum[0]);
       break;

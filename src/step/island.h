@@ -46,6 +46,7 @@ typedef struct Island {
   bool exact;           /* newton: its matrix had all terms of the loads, see is_exact of cpu/assembly.h */
   double residual;      /* newton: [m/s] largest speed of the Newton step */
   int residual_body;    /* newton: the body of that speed */
+  double turn;          /* newton: [rad] largest turn of a body in the Newton step */
   double load_change;   /* newton: of the loads of friction, as a part of them */
   bool reverses;        /* newton: a step would have reversed pulls of its joints and was solved for again */
   bool extrapolates;    /* newton: its step was extrapolated, */

@@ -68,7 +68,10 @@ static void judge_last(Island *g, double tolerance) {
  * The terms that are left out may also be negative, and then the matrix is too stiff: whole steps gain nearly all that
  * their slope promises, and the next is more than half as long. A parabola through the last one gives the longer step
  * that would have ended at its minimum. While loads of friction follow, there is no energy to fit a parabola to; a step
- * that would reverse pulls of joints has another matrix than the last one; an exact matrix lacks nothing. */
+ * that would reverse pulls of joints has another matrix than the last one; an exact matrix lacks nothing.
+ *
+ * A light body between heavy ones may get a step of many turns. No body has to turn so far, and its path would take
+ * minutes to test. */
 static void choose_scale(Island *g) {
   double stiffer = g->unseen && g->slope < 0 ? 1 - g->end_slope / (g->length * g->slope) : 1;
   bool slow = g->residual > SCALE_SLOW * g->residual_before && g->damping == 0;
@@ -77,6 +80,7 @@ static void choose_scale(Island *g) {
   if (g->last) return;
   if (stiffer > 1) g->scale = most(g->moved / stiffer, SCALE_LEAST);
   else if (longer) g->scale = least(g->longer, SCALE_MOST);
+  if (g->scale * g->turn > NEWTON_TURN) g->scale = NEWTON_TURN / g->turn;
 }
 
 /* The loads of friction follow the normal forces from the second iteration on, until they hardly change. With fixed

@@ -29,6 +29,23 @@ Affine script_pose(const Work *work, int i) {
   return body_script(work, i);
 }
 
+Affine script_further(const Affine *at, const Affine *from, const Affine *to, double part) {
+  Mat3 turn = mat3_mul(affine_linear(to), mat3_transpose(affine_linear(from)));
+  Vec3 p = add_scaled(at->n[0], part, sub(to->n[0], from->n[0]));
+  return affine(p, mat3_mul(mat3_exp(scale(part, mat3_log(turn))), affine_linear(at)));
+}
+
+void script_aim(Work *work, int i) {
+  const Model *m = work->model;
+  if (block_is_vertex(m, i)) return;
+  Affine *q = &work->q.body[i], end = work->script_end[model_kinematic(m, i)];
+  Affine now = affine(q->n[0], mat3_polar(affine_linear(q)));
+  double turn = norm(mat3_log(mat3_mul(affine_linear(&end), mat3_transpose(affine_linear(&now)))));
+  double radius = m->mesh[m->body[i].mesh].radius, most_turn = sqrt(8 * SCRIPT_SAG * m->def.contact.range / radius);
+  work->target.body[i] = turn > most_turn ? script_further(&now, &now, &end, most_turn / turn) : end;
+  work->energy[i] = body_energy(work, i, q);
+}
+
 /* ---- the pull ---- */
 
 /* [kg] The heaviest body of each island that gives way. */

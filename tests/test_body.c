@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "draw.h"
+#include "kernel/constant.h"
+#include "kernel/elasticity.h"
 #include "shape.h"
 #include "step/work.h"
 
@@ -148,9 +150,16 @@ static void test_rest_and_bodies_without_elasticity(void **state) {
   for (int i = KINEMATIC; i < BODIES; i++) {
     Affine q = draw_strained(&d, 0.3), dq = affine_sub(q, s.work.target.body[i]);
     const Body *b = &s.model.body[i];
-    double expected = 0.5 * (b->pull * norm_sq(dq.n[0]) + b->weight.x * norm_sq(dq.n[1]) +
-                             b->weight.y * norm_sq(dq.n[2]) + b->weight.z * norm_sq(dq.n[3]));
+    double travel = 0.5 * b->pull * norm_sq(dq.n[0]), columns = 0;
+    for (int k = 0; k < 3; k++) columns += 0.5 * component(b->weight, k) * norm_sq(dq.n[k + 1]);
+    assert_true(fabs(body_energy(&s.work, i, &q) - travel - columns) <= 1e-14 * (travel + columns));
+    if (b->motion != ABD_MOTION_KINEMATIC) continue;
+    s.work.script_turns[model_kinematic(&s.model, i)] = true; /* held rigid by the energy of ortho */
+    double expected = travel + columns / KINEMATIC_RIGID + b->weight.x / 8 * elastic_strain_square(affine_linear(&q));
     assert_true(fabs(body_energy(&s.work, i, &q) - expected) <= 1e-14 * expected);
+    check_gradient(&s.work, i, q);
+    check_hessian(&s.work, i, draw_stretched(&d), true);
+    check_hessian(&s.work, i, q, false);
   }
   close_scene(&s);
 }

@@ -503,7 +503,7 @@ static void check_jerk(Vec3 velocity, double turn) {
   lab_expect_ok(&lab, abd_body_set_velocity(lab.world, carrier, v, w));
   lab_steps(&lab, 3);
   printf("  script at %g m/s and %g rad/s, the bar turns at %g rad/s\n", norm(velocity), turn, lab_spin(&lab, bar).z);
-  lab_expect_near("spin of the wheel [rad/s]", lab_spin(&lab, wheel).z, spin, 1e-6);
+  lab_expect_near("spin of the wheel [rad/s]", lab_spin(&lab, wheel).z, spin, 2e-4);
   lab_close(&lab);
 }
 

@@ -402,13 +402,63 @@ static void test_heavy_on_light(void **state) {
   lab_close(&lab);
 }
 
+/* [m] How far a scripted body that carries slabs without a target is from where it began after some steps. Each step
+ * began where the last one had ended, and it sank by 0.3 mm a second. */
+static void test_table_does_not_sink(void **state) {
+  (void)state;
+  AbdWorldDef def = abd_default_world_def();
+  def.dt = 0.04;
+  Lab lab = lab_open(def);
+  AbdBodyDef top = lab_at(lab_box(&lab, 1, 1, 0.1), vec3(0, 0, 0));
+  top.motion = ABD_MOTION_KINEMATIC;
+  AbdBodyId table = lab_body_def(&lab, &top);
+  AbdMeshId slab = lab_box(&lab, 0.4, 0.4, 0.1);
+  for (int k = 0; k < 10; k++) lab_body(&lab, slab, vec3(0, 0, 0.101 + 0.1005 * k), vec3(0, 0, 0));
+  for (int i = 0; i < 100; i++) lab_step(&lab);
+  lab_expect_below("the table sank by [m]", norm(lab_position(&lab, table)), 2e-5);
+  lab_close(&lab);
+}
+
+/* A scripted body that a far heavier one hits returns to its course, one that turns too; its turn may lag. */
+static void check_returns(double spin) {
+  AbdWorldDef def = abd_default_world_def();
+  def.dt = 0.04;
+  vec3_to(def.gravity, vec3(0, 0, 0));
+  Lab lab = lab_open(def);
+  AbdBodyDef prop = lab_at(lab_box(&lab, 0.5, 0.5, 0.5), vec3(0, 0, 0));
+  prop.motion = ABD_MOTION_KINEMATIC;
+  prop.angular_velocity[2] = spin;
+  AbdBodyId id = lab_body_def(&lab, &prop);
+  AbdBodyDef ball = lab_at(lab_potato(&lab, 0.2, 0), vec3(-2, 0.2, 0));
+  ball.density = 7800;
+  ball.velocity[0] = 300;
+  AbdBodyId shot = lab_body_def(&lab, &ball);
+  double farthest = 0;
+  AbdStepReport r;
+  for (int i = 0; i < 25; i++) {
+    lab_expect_ok(&lab, abd_world_step(lab.world, &r));
+    farthest = fmax(farthest, r.target_error);
+  }
+  printf("  at %g rad/s, driven off by %.3g m\n", spin, farthest);
+  assert_true(lab_velocity(&lab, shot).x < 200);
+  lab_expect_below("off its course in the end [m]", norm(lab_position(&lab, id)), 1e-9);
+  lab_close(&lab);
+}
+
+static void test_returns(void **state) {
+  (void)state;
+  check_returns(0);
+  check_returns(5);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_too_few_iterations), cmocka_unit_test(test_blocked_press),
-      cmocka_unit_test(test_blocked_cube),       cmocka_unit_test(test_strained_body_relaxes),
-      cmocka_unit_test(test_stubborn_energy),    cmocka_unit_test(test_null_backend),
-      cmocka_unit_test(test_counting_backend),   cmocka_unit_test(test_heavy_on_light),
-      cmocka_unit_test(test_overshoot),          cmocka_unit_test(test_linear_end),
+      cmocka_unit_test(test_too_few_iterations),  cmocka_unit_test(test_blocked_press),
+      cmocka_unit_test(test_blocked_cube),        cmocka_unit_test(test_strained_body_relaxes),
+      cmocka_unit_test(test_stubborn_energy),     cmocka_unit_test(test_null_backend),
+      cmocka_unit_test(test_counting_backend),    cmocka_unit_test(test_heavy_on_light),
+      cmocka_unit_test(test_overshoot),           cmocka_unit_test(test_linear_end),
+      cmocka_unit_test(test_table_does_not_sink), cmocka_unit_test(test_returns),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

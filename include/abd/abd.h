@@ -333,7 +333,8 @@ ABD_API AbdStatus abd_body_set_drag(AbdWorld *world, AbdBodyId body, double drag
 ABD_API AbdStatus abd_body_set_surface_velocity(AbdWorld *world, AbdBodyId body, const double linear[3],
                                                 const double angular[3]);
 /* Kinematic bodies: the target of the next step (position of the mesh's origin and quaternion, as in the def), or the
- * velocities from now on. Without a target a body keeps its velocities. */
+ * velocities from now on. Without a target a body keeps its velocities, and returns to its course if contact drives it
+ * off; along the course and about its axis it lags. */
 ABD_API AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double position[3],
                                       const double rotation[4]);
 ABD_API AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double linear[3],
@@ -762,9 +763,10 @@ typedef struct AbdContact {
 } AbdContact;
 
 /* Contacts at the end of the last step, sorted by bodies. The forces on a stiff body without joints, times the step,
- * are the momentum that contacts gave it, up to a percent (docs/method.md, "Contact forces"). Writes at most capacity of them and returns their number;
- * none before the first step, after a restore, or after a step that failed. A change keeps them. Of a step in sub-steps
- * those at the end of each; forces are means over the step, places those of the last sub-step that has the contact. */
+ * are the momentum that contacts gave it, up to a percent (docs/method.md, "Contact forces"). Writes at most capacity
+ * of them and returns their number; none before the first step, after a restore, or after a step that failed. A change
+ * keeps them. Of a step in sub-steps those at the end of each; forces are means over the step, places those of the last
+ * sub-step that has the contact. */
 ABD_API size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity);
 
 /* ---- Crossing --------------------------------------------------------------------------------------------------- */

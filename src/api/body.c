@@ -219,7 +219,7 @@ AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double li
   Affine *rate = &world->state.rate.body[i];
   *rate = affine(vec3_from(linear), mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q.body[i])));
   if (b->fixed) *rate = freedom_project(b, *rate);
-  world->state.taken[i] = (Flight){0};
+  if (b->motion == ABD_MOTION_DYNAMIC) world->state.taken[i] = (Flight){0};
   for (int j = 0; b->jointed && j < world->model.joint_count; j++) {
     const Joint *joint = &world->model.joint[j];
     if (joint->end[0].body == i || joint->end[1].body == i) world->state.joint[j].owed = 0;

@@ -34,7 +34,7 @@ static void retract(Cpu *cpu, int i, Affine step) {
   Work *w = &cpu->work;
   const Model *m = cpu->model;
   bool linked = linkage_of(&m->linkage, i) != NULL;
-  if (!linked || cpu->islands->island[cpu->islands->of[i]].retracts) step = body_retract(m, i, &w->q.body[i], step);
+  if (!linked || cpu->islands->island[cpu->islands->of[i]].retracts) step = body_retract(w, i, &w->q.body[i], step);
   w->direction.body[i] = m->body[i].fixed && !linked ? freedom_project(&m->body[i], step) : step;
 }
 

@@ -238,7 +238,7 @@ static Outcome weigh_scripts(Cpu *cpu) {
   if (!script_weigh(w, cpu->islands)) return stage_from(false);
   for (int k = 0; k < m->kinematic_count; k++) {
     int i = m->kinematic[k];
-    w->script_end[k] = node_pose(m, w->target, i);
+    script_begin(w, i);
     if (!block_is_vertex(m, i)) w->energy[i] = body_energy(w, i, &w->q.body[i]);
   }
   return stage_done();

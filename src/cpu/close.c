@@ -94,7 +94,7 @@ static void move_bodies(Cpu *cpu, bool retract) {
     int body = l->linked[k].body;
     if (!closes(cpu, k)) continue;
     Affine ahead = pose_ahead(w, body), move = cpu->move[k];
-    if (retract) move = body_retract(cpu->model, body, &ahead, move);
+    if (retract) move = body_retract(&cpu->work, body, &ahead, move);
     node_put(w->model, w->direction, body, affine_add_scaled(node_vector(w->model, w->direction, body), 1, move));
   }
 }

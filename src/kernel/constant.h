@@ -276,7 +276,7 @@
 
 /* [1] What a change of a contact's force weighs against what all of them miss. test_contact_force */
 #define PUSH_WEIGHT 1e-4
-/* [1] The search for the factors ends at smaller changes. test_contact_force */
+/* [1] The search for the factors ends at smaller changes. Cost alone */
 #define PUSH_DONE 1e-7
 
 /* ---- Automatic settings ---- */
@@ -287,7 +287,7 @@
 #define RANGE_OF_SMALLEST 0.1
 /* [rounding of the largest coordinate] The least contact range: GAP_ROUNDING has to be a small part of it. test_far */
 #define RANGE_ROUNDING 1e4
-/* [rad] No body turns farther in an iteration. crushed_wide_worlds */
+/* [rad] No body turns farther in an iteration: paths of many turns take minutes to test. Cost alone */
 #define NEWTON_TURN 3.0
 /* [ranges] The points of a scripted body leave its turn by less in an iteration. test_substep */
 #define SCRIPT_SAG 0.05
@@ -297,7 +297,7 @@
 #define TOLERANCE_FRICTION 0.1
 /* [heaviest mass] A scripted body yields by a ten thousandth, and contact can stop it. test_constant_path */
 #define KINEMATIC_MASS 1e4
-/* [radius^2] The same against turns and strains: one that is blocked stays rigid. test_outcome */
+/* [times] Against strain as much stiffer as against turns: one that is blocked stays rigid. test_outcome */
 #define KINEMATIC_RIGID 1e4
 /* [ranges] A scripted body farther from its target is reported. test_constant_barrier */
 #define KINEMATIC_BLOCKED 0.1

@@ -131,7 +131,8 @@ typedef struct State {
   int level;       /* the next step begins with sub-steps of dt / 2^level, see step/substep.h */
   Nodes q, rate;
   Nodes q_before, rate_before; /* one step earlier, for BDF2 */
-  Flight *taken;               /* per body: what contact took of the half kick that ends a flight, not in the rate */
+  Flight *taken;               /* per body: what contact took of the half kick that ends a flight, not in the rate; of
+                                * a kinematic body how far it is off its course [m], [rad], see script_stray */
   unsigned char *restart;      /* per body: near contact in the last step, so BDF2 does not use its history */
   Vec3 *force, *torque;        /* per body: applied, world axes */
   Handling *handling;          /* per body; the Model has a copy */

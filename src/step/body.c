@@ -10,9 +10,19 @@ static double node_mass(const Model *m, int block, int k) {
   return block_is_vertex(m, block) ? 0 : component(m->body[block].weight, k - 1);
 }
 
-static double inertia(const Work *work, int block, int k) {
-  return predict_node_inertia(work, block, k) * node_mass(work->model, block, k);
+/* Whether it is a scripted body that its script turns: see step/script.c. */
+static bool script_turns(const Work *work, int block) {
+  const Model *m = work->model;
+  return block_motion(m, block) == ABD_MOTION_KINEMATIC && work->script_turns[model_kinematic(m, block)];
 }
+
+static double inertia(const Work *work, int block, int k) {
+  double part = k > 0 && script_turns(work, block) ? 1 / KINEMATIC_RIGID : 1;
+  return part * predict_node_inertia(work, block, k) * node_mass(work->model, block, k);
+}
+
+/* What keeps a scripted body that turns rigid: a factor of the energy of ortho. */
+static double script_rigidity(const Work *work, int body) { return KINEMATIC_RIGID / 8 * inertia(work, body, 1); }
 
 double body_product(const Work *work, int block, const Affine *a, const Affine *b) {
   double sum = 0;
@@ -45,6 +55,8 @@ double body_energy(const Work *work, int body, const Affine *q) {
     return 0.5 * inertia(work, body, 0) * norm_sq(vertex_off(work, body, q->n[0]));
   double e = 0;
   for (int k = 0; k < 4; k++) e += 0.5 * inertia(work, body, k) * norm_sq(sub(q->n[k], work->target.body[body].n[k]));
+  if (script_turns(work, body))
+    return e + script_rigidity(work, body) * elastic_energy(ABD_ELASTICITY_ORTHO, 1, affine_linear(q));
   return e + work->h2 * body_strain_energy(work->model, body, q);
 }
 
@@ -57,6 +69,11 @@ BodyTerm body_term(const Work *work, int block) {
   term.factor = work->h2 * b->volume;
   term.stiffness = b->stiffness;
   term.elasticity = (int)b->elasticity;
+  if (!script_turns(work, block)) return term;
+  term.turns = true;
+  term.factor = script_rigidity(work, block);
+  term.stiffness = 1;
+  term.elasticity = ABD_ELASTICITY_ORTHO;
   return term;
 }
 
@@ -75,7 +92,8 @@ void body_hessian(const Work *work, int body, const Affine *q, double damping, b
 double body_noise(const Work *work, int body, double energy) {
   if (block_is_vertex(work->model, body)) return 1e-14 * fabs(energy);
   const Body *b = &work->model->body[body];
-  return ROUNDING_ENERGY * fabs(energy) + ROUNDING_STRAIN * sqrt(fabs(energy) * work->h2 * b->stiffness * b->volume);
+  double stiffness = script_turns(work, body) ? script_rigidity(work, body) : work->h2 * b->stiffness * b->volume;
+  return ROUNDING_ENERGY * fabs(energy) + ROUNDING_STRAIN * sqrt(fabs(energy) * stiffness);
 }
 
 Vec3 body_turn(const Affine *q, const Affine *d) {
@@ -83,8 +101,8 @@ Vec3 body_turn(const Affine *q, const Affine *d) {
 }
 
 /* With dA = [w] A + rest, A -> exp([w]) (A + rest). The path to it is still a straight line in q. */
-Affine body_retract(const Model *m, int block, const Affine *q, Affine d) {
-  if (!turns(m, block)) return d;
+Affine body_retract(const Work *work, int block, const Affine *q, Affine d) {
+  if (!turns(work->model, block) && !script_turns(work, block)) return d;
   Mat3 a = affine_linear(q), da = affine_linear(&d);
   Vec3 w = body_turn(q, &d);
   Mat3 rest = mat3_sub(mat3_add(a, da), mat3_mul(mat3_skew(w), a));

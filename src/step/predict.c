@@ -307,4 +307,5 @@ void predict_finish(const Work *work, int i, State *after) {
   after->q.body[i] = work->q.body[i];
   if (work->model->body[i].motion == ABD_MOTION_DYNAMIC && predict_flies(work, i)) finish_flight(work, i, after);
   else after->rate.body[i] = body_rate(work, i);
+  if (work->model->body[i].motion == ABD_MOTION_KINEMATIC) after->taken[i] = script_stray(work, i);
 }

@@ -5,17 +5,38 @@
 #include "step/island.h"
 #include "step/work.h"
 
-/* A body goes to its given target, or on with its velocities, from its pose without the strain of what may have blocked
- * it: with it, each step would press it flatter. */
+/* The velocity and the angular velocity that a body goes on with. */
+static Flight body_course(const Work *work, int i) {
+  const Body *b = &work->model->body[i];
+  const Affine *q = &work->state->q.body[i], *rate = &work->state->rate.body[i];
+  Mat3 a = affine_linear(q);
+  return (Flight){rate->n[0], spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(rate), b->second))};
+}
+
+/* A body goes to its given target, or on with its velocities, from where it would be if nothing had driven it off. */
 static Affine body_script(const Work *work, int i) {
   const State *s = work->state;
   int k = model_kinematic(work->model, i);
   if (s->has_target[k]) return s->target[k];
-  const Body *b = &work->model->body[i];
-  Mat3 a = affine_linear(&s->q.body[i]);
-  Vec3 w = spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(&s->rate.body[i]), b->second));
-  Mat3 turned = mat3_mul(mat3_exp(scale(work->h, w)), mat3_polar(a));
-  return affine(add_scaled(s->q.body[i].n[0], work->h, s->rate.body[i].n[0]), turned);
+  const Flight course = body_course(work, i), off = s->taken[i];
+  Mat3 a = mat3_mul(mat3_exp(off.l), mat3_polar(affine_linear(&s->q.body[i])));
+  Vec3 p = add(s->q.body[i].n[0], off.v);
+  return affine(add_scaled(p, work->h, course.v), mat3_mul(mat3_exp(scale(work->h, course.l)), a));
+}
+
+/* What is left of a vector without its part along another. */
+static Vec3 across(Vec3 v, Vec3 way) {
+  double square = norm_sq(way);
+  return square > 0 ? add_scaled(v, -dot(v, way) / square, way) : v;
+}
+
+Flight script_stray(const Work *work, int i) {
+  const Affine end = script_pose(work, i), *q = &work->q.body[i];
+  Mat3 turn = mat3_mul(affine_linear(&end), mat3_transpose(mat3_polar(affine_linear(q))));
+  Flight off = {sub(end.n[0], q->n[0]), mat3_log(turn)};
+  if (work->state->has_target[model_kinematic(work->model, i)]) return off;
+  Flight course = body_course(work, i);
+  return (Flight){across(off.v, course.v), across(off.l, course.l)};
 }
 
 static Vec3 vertex_script(const Work *work, int i) {
@@ -35,14 +56,27 @@ Affine script_further(const Affine *at, const Affine *from, const Affine *to, do
   return affine(p, mat3_mul(mat3_exp(scale(part, mat3_log(turn))), affine_linear(at)));
 }
 
+static double turn_between(const Affine *from, const Affine *to) {
+  return norm(mat3_log(mat3_mul(affine_linear(to), mat3_transpose(mat3_polar(affine_linear(from))))));
+}
+
+/* A script that turns a body draws its turn no harder than its travel: a rotor that jams gives way in its turn. What keeps
+ * it rigid then is an energy that does not depend on the turn. One that does not turn is held by a pull on its columns. */
+void script_begin(Work *work, int i) {
+  int k = model_kinematic(work->model, i);
+  const Affine *end = &work->script_end[k];
+  work->script_end[k] = node_pose(work->model, work->target, i);
+  work->script_turns[k] = !block_is_vertex(work->model, i) && turn_between(&work->state->q.body[i], end) > TURN_SMALL;
+}
+
 void script_aim(Work *work, int i) {
   const Model *m = work->model;
   if (block_is_vertex(m, i)) return;
-  Affine *q = &work->q.body[i], end = work->script_end[model_kinematic(m, i)];
+  const Affine *q = &work->q.body[i], *end = &work->script_end[model_kinematic(m, i)];
   Affine now = affine(q->n[0], mat3_polar(affine_linear(q)));
-  double turn = norm(mat3_log(mat3_mul(affine_linear(&end), mat3_transpose(affine_linear(&now)))));
-  double radius = m->mesh[m->body[i].mesh].radius, most_turn = sqrt(8 * SCRIPT_SAG * m->def.contact.range / radius);
-  work->target.body[i] = turn > most_turn ? script_further(&now, &now, &end, most_turn / turn) : end;
+  double turn = turn_between(q, end), radius = m->mesh[m->body[i].mesh].radius;
+  double part = sqrt(8 * SCRIPT_SAG * m->def.contact.range / radius) / turn;
+  work->target.body[i] = part < 1 ? script_further(&now, &now, end, part) : *end;
   work->energy[i] = body_energy(work, i, q);
 }
 

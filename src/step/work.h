@@ -47,6 +47,7 @@ typedef struct Work {
   bool *active;                      /* per block: in the active set; the others keep their poses in this iteration */
   bool *restart;                     /* per body: BDF2 does not use its history, see predict_restart */
   Affine *script_end;                /* per kinematic block: its target, on the way to which is that of an iteration */
+  bool *script_turns;                /* per kinematic block: it is a body, and on the way to its target it turns */
   double *script;                    /* per kinematic block: part of its pull that its island needs */
   Flight *later; /* per body: what contact gave it beside the solve, in half kicks and in the balance of energy */
   bool *bounced; /* per body: its velocity does not come from the solve, see step/bounce.h */
@@ -88,8 +89,13 @@ bool predict_two_steps(const Work *work, int block);
 
 /* script.c: kinematic blocks. The pose that one is drawn to: */
 Affine script_pose(const Work *work, int block);
+/* How far a kinematic body ends off its course, for which the next step makes up. Where contact holds it back it lags on
+ * its own way, or its pull would grow without end; but it does not leave that way for good. */
+Flight script_stray(const Work *work, int body);
 /* The pose `at`, moved by a part of the way between two poses. */
 Affine script_further(const Affine *at, const Affine *from, const Affine *to, double part);
+/* Notes its target and whether it turns on the way there, in the step. */
+void script_begin(Work *work, int block);
 /* Where an iteration draws it: as far on its way as it turns by SCRIPT_SAG. Cut short, its straight path leads through
  * the body's inside, bodies that follow come to lie there, and the rest of the path would strike them. */
 void script_aim(Work *work, int block);
@@ -113,7 +119,7 @@ double body_product(const Work *work, int block, const Affine *a, const Affine *
 /* Column-major 12x12, with 1 + damping inertias. project: positive semidefinite. */
 void body_hessian(const Work *work, int body, const Affine *q, double damping, bool project, double h[144]);
 /* Retraction: from Newton's straight step d to one that lands on rotations. */
-Affine body_retract(const Model *model, int block, const Affine *q, Affine d);
+Affine body_retract(const Work *work, int block, const Affine *q, Affine d);
 /* A straight step as a motion without strain. */
 Affine body_turned(const Model *model, int block, const Affine *q, const Affine *d);
 /* The rotation vector of a straight step. */

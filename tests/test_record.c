@@ -235,6 +235,11 @@ static void test_summary(void **state) {
                      .joint_residual = 2e-9,
                      .worst_joint = {2}};
   AbdStepReport c = {.step = 3, .time = 0.03, .iterations = 1, .min_distance = 3e-3, .outcome = ABD_KINEMATIC_BLOCKED};
+  AbdStepReport d = c, e = c;
+  d.step = 4, e.step = 5;
+  c.target_error = 0.2, c.culprit[0].id = 1;
+  d.target_error = 0.5, d.culprit[0].id = 2;
+  e.target_error = 0.7, e.outcome = ABD_STOPPED_BY_LINE_SEARCH; /* it did not converge: it may be anywhere */
   a.seconds[ABD_STAGE_SOLVE] = 0.5, b.seconds[ABD_STAGE_SOLVE] = 0.25, c.seconds[ABD_STAGE_CCD] = 1;
   CHECK(run, run_begin(run) && run_write_report(run, &a, 1) && run_write_report(run, &b, 2) &&
                  run_write_report(run, &c, UINT64_MAX) && run_commit(run));
@@ -255,6 +260,13 @@ static void test_summary(void **state) {
   assert_float_equal(s.seconds[ABD_STAGE_SOLVE], 0.75, 1e-12);
   assert_float_equal(s.seconds_total, 1.75, 1e-12);
   assert_true(s.last_hash == UINT64_MAX);
+  assert_float_equal(s.held_back, 0.2, 0);
+  CHECK(run, run_begin(run) && run_write_report(run, &d, 4) && run_write_report(run, &e, 5) && run_commit(run));
+  CHECK(run, run_read_summary(run, &s));
+  assert_int_equal(s.kinematic_blocked, 2);
+  assert_float_equal(s.held_back, 0.5, 0);
+  assert_int_equal(s.held_back_step, 4);
+  assert_int_equal(s.held_back_body, 2);
   run_close(run);
   abd_world_destroy(world);
 }

@@ -32,6 +32,8 @@ static bool count_geometry(AbdRun *run, const AbdRunView *view, RunFacts *facts)
     if (abd_run_body(run, (AbdBodyId){facts->summary.split_culprit[k]}, &body) == ABD_OK)
       facts->split_name[k] = copy_of(body.name);
   }
+  if (abd_run_body(run, (AbdBodyId){facts->summary.held_back_body}, &body) == ABD_OK)
+    facts->held_back_name = copy_of(body.name);
   return true;
 }
 
@@ -68,6 +70,7 @@ bool facts_read(AbdRun *run, RunFacts *facts) {
 
 void facts_destroy(RunFacts *facts) {
   free(facts->scene_name), free(facts->worst_joint), free(facts->device), free(facts->ranks);
+  free(facts->held_back_name);
   for (int k = 0; k < 2; k++) free(facts->nearest_name[k]), free(facts->split_name[k]);
 }
 
@@ -105,6 +108,15 @@ static void print_ranks(const RunFacts *facts) {
       printf("  %-14s %10.4g %10.4g\n", stage, 1e3 * json_number_value(json_array_get(times, 0)),
              1e3 * json_number_value(json_array_get(times, 1)));
   json_decref(o);
+}
+
+static void print_held_back(const RunFacts *facts) {
+  const AbdRunSummary *s = &facts->summary;
+  if (!s->kinematic_blocked) return;
+  printf("  held back         a kinematic body in %" PRId64 " step%s, at most %.3g m, step %" PRId64,
+         s->kinematic_blocked, s->kinematic_blocked == 1 ? "" : "s", s->held_back, s->held_back_step);
+  if (facts->held_back_name) printf(": '%s'", facts->held_back_name);
+  printf("\n");
 }
 
 static void print_nearness(const RunFacts *facts) {
@@ -165,7 +177,7 @@ void facts_print(const RunFacts *facts) {
   else
     printf("  converged         %" PRId64 " steps; NOT converged: %" PRId64 ", the first is step %" PRId64 "\n",
            s->steps - s->not_converged, s->not_converged, s->first_not_converged);
-  if (s->kinematic_blocked) printf("  held back         a kinematic body in %" PRId64 " steps\n", s->kinematic_blocked);
+  print_held_back(facts);
   printf("  iterations/step   %.2f mean, %" PRId64 " most\n", s->iterations_mean, s->iterations_max);
   print_substeps(facts);
   print_linear(facts);
@@ -192,6 +204,8 @@ void facts_print(const RunFacts *facts) {
 /* ---- JSON ---- */
 
 static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *name_json(const char *name) { return name ? json_string(name) : json_null(); }
 
 static json_t *stages_json(const RunFacts *facts) {
   json_t *object = json_object();
@@ -225,6 +239,9 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "not_converged_steps", json_integer(s->not_converged));
   json_object_set_new(o, "first_not_converged", s->not_converged ? json_integer(s->first_not_converged) : json_null());
   json_object_set_new(o, "kinematic_blocked_steps", json_integer(s->kinematic_blocked));
+  json_object_set_new(o, "held_back", real(s->held_back));
+  json_object_set_new(o, "held_back_step", s->kinematic_blocked ? json_integer(s->held_back_step) : json_null());
+  json_object_set_new(o, "held_back_body", name_json(facts->held_back_name));
   json_object_set_new(o, "iterations_mean", real(s->iterations_mean));
   json_object_set_new(o, "iterations_max", json_integer(s->iterations_max));
   json_object_set_new(o, "split_steps", json_integer(s->split_steps));
@@ -246,7 +263,7 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "residual_max", real(s->residual_max));
   json_object_set_new(o, "joints", json_integer((json_int_t)facts->joints));
   json_object_set_new(o, "joint_residual_max", facts->joints ? real(s->joint_residual) : json_null());
-  json_object_set_new(o, "worst_joint", facts->worst_joint ? json_string(facts->worst_joint) : json_null());
+  json_object_set_new(o, "worst_joint", name_json(facts->worst_joint));
   json_object_set_new(o, "seconds", real(s->seconds_total));
   json_object_set_new(o, "output_seconds", facts->output_seconds < 0 ? json_null() : real(facts->output_seconds));
   json_object_set_new(o, "ms_per_step", stages_json(facts));

@@ -132,7 +132,7 @@ void trouble_in_step(Session *session, const AbdStepReport *report) {
   else if (blocked)
     progress_say(&session->progress,
                  "step %lld: contact holds a kinematic body %.3g m back from its target%s"
-                 " (reported once)",
+                 " (reported once; the summary has the farthest)",
                  (long long)report->step, report->target_error, bodies);
   else
     progress_say(&session->progress, "step %lld did not converge: %s after %d iterations%s; residual %.3g m/s%s",

@@ -172,6 +172,9 @@ ABD_API AbdStatus abd_run_reports(AbdRun *run, int64_t after_step, size_t limit,
 typedef struct AbdRunSummary {
   int64_t bytes; /* of the file after its log is merged */
   int64_t steps, frames, not_converged, first_not_converged, kinematic_blocked;
+  double held_back; /* [m] of the steps in which a kinematic body was blocked: the farthest from its target */
+  int64_t held_back_step;
+  uint32_t held_back_body; /* 0 = the report names none */
   double time;
   double iterations_mean;
   int64_t iterations_max;

@@ -259,6 +259,12 @@ static void read_totals(sqlite3_stmt *s, RunSummary *summary) {
   for (int k = 0; k < ABD_STAGE_COUNT; k++) summary->seconds[k] = sqlite3_column_double(s, 12 + k);
 }
 
+static void read_held_back(sqlite3_stmt *s, RunSummary *summary) {
+  summary->held_back = sqlite3_column_double(s, 0);
+  summary->held_back_step = sqlite3_column_int64(s, 1);
+  summary->held_back_body = (uint32_t)sqlite3_column_int64(s, 2);
+}
+
 static void read_nearest(sqlite3_stmt *s, RunSummary *summary) {
   summary->min_distance = sqlite3_column_double(s, 0);
   summary->min_distance_step = sqlite3_column_int64(s, 1);
@@ -333,6 +339,9 @@ bool run_read_summary(Run *run, RunSummary *summary) {
        " total(seconds_assembly), total(seconds_solve), total(seconds_ccd), total(seconds_line_search),"
        " total(seconds_rest) FROM report",
        read_totals, NULL},
+      {"SELECT target_error, step, culprit_a FROM report WHERE outcome = 'kinematic blocked'"
+       " ORDER BY target_error DESC, step LIMIT 1",
+       read_held_back, NULL},
       {"SELECT min_distance, step, nearest_a, nearest_b FROM report WHERE min_distance IS NOT NULL"
        " ORDER BY min_distance, step LIMIT 1",
        read_nearest, NULL},

@@ -46,6 +46,22 @@ expect 1 'open' "$abd" check "short-step$step.obj"
 "$abd" run scene.json -o short.abd --force --set solver.max_iterations=1 >out.txt 2>&1
 looks short.abd
 
+# a scripted body that crushes a brick on a wall: the summary has the worst of all steps, not of the first
+cat >press.json <<'JSON'
+{ "version": 1, "dt": 0.01, "steps": 30, "gravity": [0, 0, 0], "bodies": [
+  { "name": "wall", "shape": "box", "size": [0.1, 2, 2], "position": [0.5, 0, 0], "motion": "static" },
+  { "name": "brick", "shape": "box", "size": [0.4, 0.2, 0.2], "position": [0.2, 0, 0] },
+  { "name": "ram", "shape": "box", "size": [0.2, 0.5, 0.5], "position": [-0.2, 0, 0], "motion": "kinematic",
+    "path": [{ "time": 0, "position": [-0.2, 0, 0] }, { "time": 0.2, "position": [0.1, 0, 0] },
+             { "time": 0.3, "position": [-0.2, 0, 0] }] }] }
+JSON
+expect 0 "step 10: contact holds a kinematic body 0.000[0-9]+ m back from its target; body 'ram' \(reported once; the summary has the farthest\)" \
+  "$abd" run press.json
+grep -q "held back  *a kinematic body in [0-9]* steps, at most 0.141 m, step 20: 'ram'" out.txt || wrong "no farthest: $(cat out.txt)"
+expect 0 "at most 0.141 m, step 20: 'ram'" "$abd" info press.abd
+expect 0 '"held_back": 0.14[0-9]*,' "$abd" info press.abd --json
+grep -q '"held_back_step": 20,' out.txt && grep -q '"held_back_body": "ram"' out.txt || wrong "no farthest: $(cat out.txt)"
+
 # a run that crawls: it asks for what rounding does not allow
 expect 0 'the run crawls: 10 steps in a row took 150 iterations and more \(reported once\)' \
   "$abd" run scene.json -o crawl.abd --set solver.max_iterations=150 --set solver.tolerance=1e-20

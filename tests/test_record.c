@@ -222,8 +222,13 @@ static void test_summary(void **state) {
   (void)state;
   AbdWorld *world = make_world();
   Run *run = begin(world);
-  AbdStepReport a = {
-      .step = 1, .time = 0.01, .iterations = 3, .contacts = 10, .min_distance = INFINITY, .max_strain = 1e-5};
+  AbdStepReport a = {.step = 1,
+                     .time = 0.01,
+                     .iterations = 3,
+                     .contacts = 10,
+                     .min_distance = INFINITY,
+                     .max_strain = 1e-5,
+                     .most_strained = {1}};
   AbdStepReport b = {.step = 2,
                      .time = 0.02,
                      .iterations = 5,
@@ -238,6 +243,7 @@ static void test_summary(void **state) {
   AbdStepReport d = c, e = c;
   d.step = 4, e.step = 5;
   c.target_error = 0.2, c.culprit[0].id = 1;
+  d.max_strain = 2e-5, d.most_strained.id = 3;
   d.target_error = 0.5, d.culprit[0].id = 2;
   e.target_error = 0.7, e.outcome = ABD_STOPPED_BY_LINE_SEARCH; /* it did not converge: it may be anywhere */
   a.seconds[ABD_STAGE_SOLVE] = 0.5, b.seconds[ABD_STAGE_SOLVE] = 0.25, c.seconds[ABD_STAGE_CCD] = 1;
@@ -261,12 +267,17 @@ static void test_summary(void **state) {
   assert_float_equal(s.seconds_total, 1.75, 1e-12);
   assert_true(s.last_hash == UINT64_MAX);
   assert_float_equal(s.held_back, 0.2, 0);
+  assert_int_equal(s.max_strain_step, 1);
+  assert_int_equal(s.most_strained, 1);
   CHECK(run, run_begin(run) && run_write_report(run, &d, 4) && run_write_report(run, &e, 5) && run_commit(run));
   CHECK(run, run_read_summary(run, &s));
   assert_int_equal(s.kinematic_blocked, 2);
   assert_float_equal(s.held_back, 0.5, 0);
   assert_int_equal(s.held_back_step, 4);
   assert_int_equal(s.held_back_body, 2);
+  assert_float_equal(s.max_strain, 2e-5, 0);
+  assert_int_equal(s.max_strain_step, 4);
+  assert_int_equal(s.most_strained, 3);
   run_close(run);
   abd_world_destroy(world);
 }

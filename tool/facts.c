@@ -34,6 +34,8 @@ static bool count_geometry(AbdRun *run, const AbdRunView *view, RunFacts *facts)
   }
   if (abd_run_body(run, (AbdBodyId){facts->summary.held_back_body}, &body) == ABD_OK)
     facts->held_back_name = copy_of(body.name);
+  if (abd_run_body(run, (AbdBodyId){facts->summary.most_strained}, &body) == ABD_OK)
+    facts->most_strained = copy_of(body.name);
   return true;
 }
 
@@ -70,7 +72,7 @@ bool facts_read(AbdRun *run, RunFacts *facts) {
 
 void facts_destroy(RunFacts *facts) {
   free(facts->scene_name), free(facts->worst_joint), free(facts->device), free(facts->ranks);
-  free(facts->held_back_name);
+  free(facts->held_back_name), free(facts->most_strained);
   for (int k = 0; k < 2; k++) free(facts->nearest_name[k]), free(facts->split_name[k]);
 }
 
@@ -126,6 +128,14 @@ static void print_nearness(const RunFacts *facts) {
     printf("  smallest distance %.4g m, step %" PRId64 ": '%s' and '%s'\n", s->min_distance, s->min_distance_step,
            facts->nearest_name[0] ? facts->nearest_name[0] : "?",
            facts->nearest_name[1] ? facts->nearest_name[1] : "?");
+}
+
+static void print_strain(const RunFacts *facts) {
+  const AbdRunSummary *s = &facts->summary;
+  printf("  largest strain    %.3g", s->max_strain);
+  if (facts->most_strained) printf(", step %" PRId64 ": '%s'", s->max_strain_step, facts->most_strained);
+  printf("\n");
+  if (s->max_soft_strain > 0) printf("  of soft bodies    %.3g\n", s->max_soft_strain);
 }
 
 static void print_joints(const RunFacts *facts) {
@@ -186,8 +196,7 @@ void facts_print(const RunFacts *facts) {
     printf("  friction loads    off by %.2g %% mean, %.2g %% most, step %" PRId64 "\n", 100 * s->friction_error_mean,
            100 * s->friction_error_max, s->friction_error_step);
   print_nearness(facts);
-  printf("  largest strain    %.3g\n", s->max_strain);
-  if (s->max_soft_strain > 0) printf("  of soft bodies    %.3g\n", s->max_soft_strain);
+  print_strain(facts);
   if (facts->crossings < 0) printf("  intersections     not verified yet (abd verify)\n");
   else printf("  intersections     %" PRId64 " in %" PRId64 " frames\n", facts->crossings, facts->verified_frames);
   if (s->seconds_total > 0)
@@ -259,6 +268,8 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "min_distance_step",
                       isfinite(s->min_distance) ? json_integer(s->min_distance_step) : json_null());
   json_object_set_new(o, "max_strain", real(s->max_strain));
+  json_object_set_new(o, "max_strain_step", s->most_strained ? json_integer(s->max_strain_step) : json_null());
+  json_object_set_new(o, "most_strained", name_json(facts->most_strained));
   json_object_set_new(o, "max_soft_strain", real(s->max_soft_strain));
   json_object_set_new(o, "residual_max", real(s->residual_max));
   json_object_set_new(o, "joints", json_integer((json_int_t)facts->joints));

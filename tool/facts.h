@@ -9,7 +9,7 @@
 typedef struct RunFacts {
   const char *path;
   char *scene_name, *nearest_name[2], *split_name[2], *worst_joint, *device, *ranks; /* malloc'ed; may be NULL */
-  char *held_back_name;                                                              /* the same */
+  char *held_back_name, *most_strained;                                              /* the same */
   AbdRunSummary summary;
   size_t bodies, dynamic_bodies, meshes, joints;
   size_t triangles, edges; /* over all bodies, instances included */

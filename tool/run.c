@@ -90,6 +90,7 @@ static int step_once(Session *session) {
   if (report.step == 1) print_fits(session);
   if (report.outcome != ABD_CONVERGED) trouble_in_step(session, &report);
   trouble_broken_joints(session, &report);
+  trouble_if_strained(session, &report);
   trouble_if_crawling(session, &report);
   return EXIT_GOOD;
 }

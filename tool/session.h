@@ -34,7 +34,7 @@ typedef struct Session {
   bool contacts, shards;
   int64_t not_converged, blocked; /* steps of this process */
   int64_t slow_steps;             /* in a row, up to now */
-  bool crawl_said;
+  bool crawl_said, strain_said;
   char *start_path;     /* a run of the start alone, where surfaces cross there; else NULL */
   char start_look[128]; /* and where in it, as --look-at wants it */
   bool shown;           /* by abd view, which shows such a start itself */

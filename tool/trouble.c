@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* [strain] A stiff body above it is warned of. At the usual stiffness bodies are strained by 1e-5 and less. */
+#define STRAIN_WARNED 0.01
+
 const char *trouble_body_name(const AbdWorld *world, AbdBodyId body) {
   AbdBodyView view;
   return abd_body_view(world, body, &view) == ABD_OK && view.name ? view.name : "?";
@@ -157,6 +160,15 @@ void trouble_broken_joints(Session *session, const AbdStepReport *report) {
   }
   if (count > MOST_LINES)
     progress_say(&session->progress, "step %lld: %zu more joints broke", (long long)report->step, count - MOST_LINES);
+}
+
+void trouble_if_strained(Session *session, const AbdStepReport *report) {
+  if (!(report->max_strain > STRAIN_WARNED) || session->options.quiet || session->strain_said) return;
+  session->strain_said = true;
+  progress_say(&session->progress,
+               "warning: step %lld: stiff body '%.60s' is strained by %.3g; a script may crush it, or a wrong unit of "
+               "length makes it heavy or fast (reported once; the summary has the largest strain)",
+               (long long)report->step, trouble_body_name(session->world, report->most_strained), report->max_strain);
 }
 
 void trouble_if_crawling(Session *session, const AbdStepReport *report) {

@@ -15,6 +15,8 @@ void trouble_at_start(Session *session);
 /* Prints the joints that broke in a step. */
 void trouble_broken_joints(Session *session, const AbdStepReport *report);
 void trouble_in_step(Session *session, const AbdStepReport *report);
+/* Call it after each good step: warns of the first stiff body that is visibly strained. */
+void trouble_if_strained(Session *session, const AbdStepReport *report);
 /* Call it after each good step: reports when many in a row take very many iterations. */
 void trouble_if_crawling(Session *session, const AbdStepReport *report);
 /* A step that failed, by this body if it is not null: where and how the world was before it. */

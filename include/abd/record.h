@@ -194,7 +194,9 @@ typedef struct AbdRunSummary {
   int64_t min_distance_step;
   uint32_t nearest[2];
   double max_strain, max_soft_strain, residual_max;
-  double joint_residual; /* [m] the largest reported gap of a joint */
+  int64_t max_strain_step; /* of stiff bodies */
+  uint32_t most_strained;  /* 0 = no report names one */
+  double joint_residual;   /* [m] the largest reported gap of a joint */
   int64_t joint_residual_step;
   uint32_t worst_joint;                           /* 0 = no report names one */
   double seconds[ABD_STAGE_COUNT], seconds_total; /* sums over all steps */

@@ -265,6 +265,11 @@ static void read_held_back(sqlite3_stmt *s, RunSummary *summary) {
   summary->held_back_body = (uint32_t)sqlite3_column_int64(s, 2);
 }
 
+static void read_strained(sqlite3_stmt *s, RunSummary *summary) {
+  summary->max_strain_step = sqlite3_column_int64(s, 0);
+  summary->most_strained = (uint32_t)sqlite3_column_int64(s, 1);
+}
+
 static void read_nearest(sqlite3_stmt *s, RunSummary *summary) {
   summary->min_distance = sqlite3_column_double(s, 0);
   summary->min_distance_step = sqlite3_column_int64(s, 1);
@@ -345,6 +350,8 @@ bool run_read_summary(Run *run, RunSummary *summary) {
       {"SELECT min_distance, step, nearest_a, nearest_b FROM report WHERE min_distance IS NOT NULL"
        " ORDER BY min_distance, step LIMIT 1",
        read_nearest, NULL},
+      {"SELECT step, most_strained FROM report WHERE most_strained IS NOT NULL ORDER BY max_strain DESC, step LIMIT 1",
+       read_strained, NULL},
       {"SELECT joint_residual, step, worst_joint FROM report WHERE worst_joint IS NOT NULL"
        " ORDER BY joint_residual DESC, step LIMIT 1",
        read_worst_joint, NULL},

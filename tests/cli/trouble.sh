@@ -57,10 +57,16 @@ cat >press.json <<'JSON'
 JSON
 expect 0 "step 10: contact holds a kinematic body 0.000[0-9]+ m back from its target; body 'ram' \(reported once; the summary has the farthest\)" \
   "$abd" run press.json
+[ "$(grep -c "warning: step 13: stiff body 'brick' is strained by 0.0133; .* wrong unit of length" out.txt)" -eq 1 ] &&
+  [ "$(grep -c 'is strained' out.txt)" -eq 1 ] || wrong "no word of the strain, or more than one: $(cat out.txt)"
+grep -q "largest strain  *0.0451, step 20: 'brick'" out.txt || wrong "no strained body: $(cat out.txt)"
 grep -q "held back  *a kinematic body in [0-9]* steps, at most 0.141 m, step 20: 'ram'" out.txt || wrong "no farthest: $(cat out.txt)"
 expect 0 "at most 0.141 m, step 20: 'ram'" "$abd" info press.abd
 expect 0 '"held_back": 0.14[0-9]*,' "$abd" info press.abd --json
 grep -q '"held_back_step": 20,' out.txt && grep -q '"held_back_body": "ram"' out.txt || wrong "no farthest: $(cat out.txt)"
+grep -q '"max_strain_step": 20,' out.txt && grep -q '"most_strained": "brick"' out.txt || wrong "no strained body: $(cat out.txt)"
+expect 0 '' "$abd" run press.json --force --quiet
+[ ! -s out.txt ] || wrong "--quiet printed: $(cat out.txt)"
 
 # a run that crawls: it asks for what rounding does not allow
 expect 0 'the run crawls: 10 steps in a row took 150 iterations and more \(reported once\)' \

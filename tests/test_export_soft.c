@@ -276,7 +276,7 @@ static void picture(void **state) {
   double center[3];
   view.width = 96, view.height = 64;
   body_center(&r.scene, frame.nodes, 0, center);
-  assert_true(model && picture_frame(&view, &r.scene, &nodes, 1, NULL) &&
+  assert_true(model && picture_frame(&view, &r.scene, &nodes, 1, NULL, NULL) &&
               picture_draw(&picture, &view, model, frame.nodes));
   for (int k = 0; k < 3; k++) assert_float_equal(view.center[k], center[k], 0.05);
   const unsigned char *pixel = picture.rgb + 3 * (32 * 96 + 48), *color = r.scene.body[0].color;

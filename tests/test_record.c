@@ -438,7 +438,7 @@ static void test_picture(void **state) {
   PictureView view = picture_default_view();
   view.width = 160, view.height = 120;
   const double *nodes = frame.nodes;
-  assert_true(picture_frame(&view, &scene, &nodes, 1, NULL));
+  assert_true(picture_frame(&view, &scene, &nodes, 1, NULL, NULL));
   Picture picture = {0};
   PictureModel *model = picture_model_create(&scene);
   assert_non_null(model);

@@ -30,11 +30,14 @@ PictureModel *picture_model_create(const RunScene *scene); /* NULL if memory run
 void picture_model_destroy(PictureModel *model);           /* NULL is allowed */
 
 PictureView picture_default_view(void);
+/* Marks the bodies that move: dynamic ones, and kinematic ones that have a velocity in this frame or another pose than
+ * in the first. moving: [body_count]. A half-space has no size to show. */
+void picture_add_moving(const RunScene *scene, const RunFrame *first, const RunFrame *frame, bool *moving);
 /* Sets center, radius and distance to show bodies in all given poses (RunFrame.nodes), seen from azimuth and elevation:
- * the chosen ones ([body_count], NULL if none), else the dynamic ones except a few that are far away, else all. False
- * if memory runs out. */
+ * the chosen ones ([body_count], NULL if none), else the moving ones ([body_count], NULL: dynamic ones) except a few
+ * that are far away, else all. False if memory runs out. */
 bool picture_frame(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count,
-                   const bool *chosen);
+                   const bool *chosen, const bool *moving);
 /* False if memory runs out. The struct starts zeroed and may be used for several pictures. */
 bool picture_draw(Picture *picture, const PictureView *view, PictureModel *model, const double *nodes);
 void picture_destroy(Picture *picture);

@@ -136,14 +136,33 @@ static void fit(PictureView *view, V3 up, const Corners *corners) {
   view->distance = fmax(far, 1.05 * view->radius);
 }
 
+/* A body that is not in a frame has NaN there. */
+static bool kinematic_moves(const RunBody *body, const RunFrame *first, const RunFrame *frame) {
+  const double *then = first->nodes + body->node, *now = frame->nodes + body->node;
+  bool moves = false;
+  if (body->soft || isnan(now[0])) return false;
+  for (int k = 0; k < 12 && !isnan(then[0]); k++) moves |= now[k] != then[k];
+  for (int k = 0; k < 6 && frame->velocity; k++) moves |= frame->velocity[body->rate + (size_t)k] != 0;
+  return moves;
+}
+
+void picture_add_moving(const RunScene *scene, const RunFrame *first, const RunFrame *frame, bool *moving) {
+  for (size_t b = 0; b < scene->body_count; b++) {
+    const RunBody *body = &scene->body[b];
+    if (body->motion == ABD_MOTION_DYNAMIC) moving[b] = true;
+    if (body->motion == ABD_MOTION_KINEMATIC && !scene->mesh[body->mesh].half_space)
+      moving[b] |= kinematic_moves(body, first, frame);
+  }
+}
+
 bool picture_frame(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count,
-                   const bool *chosen) {
+                   const bool *chosen, const bool *moving) {
   Corners corners = {0};
   bool *shown = calloc(scene->body_count + 1, sizeof *shown), any = false;
   if (!shown) return false;
   for (size_t b = 0; chosen && b < scene->body_count; b++) any |= shown[b] = chosen[b];
   for (size_t b = 0; !(chosen && any) && b < scene->body_count; b++)
-    any |= shown[b] = scene->body[b].motion == ABD_MOTION_DYNAMIC;
+    any |= shown[b] = moving ? moving[b] : scene->body[b].motion == ABD_MOTION_DYNAMIC;
   for (size_t b = 0; !any && b < scene->body_count; b++) shown[b] = true;
   bool good = gather(scene, nodes, frame_count, shown, chosen != NULL, &corners);
   if (good && corners.count) fit(view, unit(v3(scene->up)), &corners);

@@ -227,25 +227,48 @@ static AbdStatus choose_bodies(const Job *job, bool **chosen) {
   return ABD_OK;
 }
 
+enum { MOST_LOOKS = 9 }; /* frames that the camera is chosen by */
+
+/* Frame k of count frames that are spread over all of them. */
+static size_t spread(size_t k, size_t count, size_t all) { return count <= 1 ? 0 : k * (all - 1) / (count - 1); }
+
+/* The bodies that move in the run, malloc'ed. A single picture shows them too if they rest in its frame. */
+static AbdStatus find_moving(const Job *job, bool **moving) {
+  const RunListing *list = &job->run->list;
+  RunFrame first = {0}, frame = {0};
+  size_t count = list->step_count < MOST_LOOKS ? list->step_count : MOST_LOOKS;
+  *moving = calloc(list->scene.body_count + 1, sizeof **moving);
+  if (!*moving) return fail_with(job->error, ABD_ERROR_MEMORY, "out of memory");
+  bool good = true;
+  for (size_t k = 0; k < count && good; k++) {
+    good = run_read_frame(job->run->run, &list->scene, list->step[spread(k, count, list->step_count)], &frame);
+    if (good && k == 0) first = frame, frame = (RunFrame){0};
+    if (good) picture_add_moving(&list->scene, &first, k == 0 ? &first : &frame, *moving);
+    run_frame_destroy(&frame);
+  }
+  run_frame_destroy(&first);
+  return good ? ABD_OK : failed_run(job);
+}
+
 /* One camera for all pictures of a sequence. */
 static AbdStatus aim(Job *job) {
-  enum { MOST_LOOKS = 9 };
   RunFrame frame[MOST_LOOKS] = {{0}};
   const double *nodes[MOST_LOOKS] = {NULL};
-  bool *chosen;
+  bool *chosen, *moving = NULL;
   job->view = view_of(job->def);
   if (job->def->radius > 0) return ABD_OK;
   AbdStatus status = choose_bodies(job, &chosen);
+  if (status == ABD_OK && !chosen) status = find_moving(job, &moving);
   size_t count = job->count < MOST_LOOKS ? job->count : MOST_LOOKS;
   for (size_t k = 0; k < count && status == ABD_OK; k++) {
-    size_t at = count == 1 ? 0 : k * (job->count - 1) / (count - 1);
-    if (!run_read_frame(job->run->run, &job->run->list.scene, job->step[at], &frame[k])) status = failed_run(job);
+    int64_t step = job->step[spread(k, count, job->count)];
+    if (!run_read_frame(job->run->run, &job->run->list.scene, step, &frame[k])) status = failed_run(job);
     nodes[k] = frame[k].nodes;
   }
-  if (status == ABD_OK && !picture_frame(&job->view, &job->run->list.scene, nodes, count, chosen))
+  if (status == ABD_OK && !picture_frame(&job->view, &job->run->list.scene, nodes, count, chosen, moving))
     status = failed(job, "out of memory");
   for (size_t k = 0; k < count; k++) run_frame_destroy(&frame[k]);
-  free(chosen);
+  free(chosen), free(moving);
   return status;
 }
 

@@ -109,6 +109,24 @@ expect 0 '' "$abd" export a.abd -o at.ppm --size 160x90 --look-at 0,0,0.2,0.5
 expect 2 "no body 'sid'; did you mean 'side'" "$abd" export a.abd -o near.ppm --body sid
 expect 2 'expected X,Y,Z,RADIUS' "$abd" export a.abd -o near.ppm --look-at 1,2,3
 
+# the camera shows scripted bodies that move, also in a frame in which they rest, and none that never move
+cat >drum.json <<'JSON'
+{ "version": 1, "dt": 0.01, "steps": 12, "bodies": [
+  { "name": "floor", "shape": "box", "size": [100, 100, 1], "position": [0, 0, -3], "motion": "kinematic" },
+  { "name": "drum", "shape": "box", "size": [2, 1, 0.05], "position": [0, 0, -1], "motion": "kinematic",
+    "angular_velocity": [0, 2, 0], "motion_end": 0.1 },
+  { "name": "ball", "shape": "sphere", "radius": 0.1, "position": [0, 0, -0.8] }] }
+JSON
+"$abd" run drum.json --quiet
+expect 0 '' "$abd" export drum.abd -o drum.ppm --size 160x90
+expect 0 '' "$abd" export drum.abd -o named.ppm --size 160x90 --body drum --body ball
+cmp drum.ppm named.ppm || wrong "the picture does not show the drum and the ball"
+sed 's/"angular_velocity": \[0, 2, 0\], "motion_end": 0.1/"friction": 0/' drum.json >rest.json
+"$abd" run rest.json --quiet
+expect 0 '' "$abd" export rest.abd -o rest.ppm --size 160x90
+expect 0 '' "$abd" export rest.abd -o named.ppm --size 160x90 --body ball
+cmp rest.ppm named.ppm || wrong "the picture shows more than the ball"
+
 # films
 expect 2 'fps is for films' "$abd" export a.abd -o a.glb --fps 25
 expect 4 'needs the program ffmpeg, which is not installed' env PATH=/nowhere "$abd" export a.abd -o a.mp4 --size 64x48

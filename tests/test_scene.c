@@ -473,6 +473,31 @@ static void coefficients_of_one_body_are_noted(void **state) {
   }
 }
 
+/* Lengths in millimetres: gravity is a thousand times as strong, and every body that moves is large. */
+static void scenes_in_millimetres_are_noted(void **state) {
+  (void)state;
+  static const struct {
+    const char *gravity, *body;
+    bool noted;
+  } row[] = {{"[0, 0, -9810]", "\"size\": [4, 2, 2]", true},
+             {"[0, -9810, 0]", "\"size\": [400, 200, 200]", true},
+             {"[0, 0, -9810]", "\"size\": [0.4, 0.2, 0.2]", false}, /* in a centrifuge */
+             {"[0, 0, -900]", "\"size\": [400, 200, 200]", false},
+             {"[0, 0, -9810]", "\"size\": [400, 200, 200], \"motion\": \"static\"", false}};
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    char text[400];
+    snprintf(text, sizeof text,
+             "{\"version\": 1, \"gravity\": %s, \"bodies\": [{\"shape\": \"ground\"}, {\"shape\": \"box\", %s}]}",
+             row[k].gravity, row[k].body);
+    Scene *s = good(text);
+    print_message("%s %s: %s\n", row[k].gravity, row[k].body, scene_note(s, 0));
+    assert_int_equal(scene_note_count(s), row[k].noted);
+    if (row[k].noted)
+      assert_non_null(strstr(scene_note(s, 0), "gravity is 9810 m/s^2 and every dynamic body is more than 1 m across"));
+    scene_destroy(s);
+  }
+}
+
 /* A vertex that no element uses does not collide, neither of a file nor inline. */
 static void unused_vertices_are_left_out(void **state) {
   (void)state;
@@ -833,6 +858,7 @@ int main(void) {
       cmocka_unit_test(errors_name_their_place),
       cmocka_unit_test(keys_without_effect_are_noted),
       cmocka_unit_test(coefficients_of_one_body_are_noted),
+      cmocka_unit_test(scenes_in_millimetres_are_noted),
       cmocka_unit_test(long_turns_of_paths_are_noted),
       cmocka_unit_test(unused_vertices_are_left_out),
       cmocka_unit_test(deep_nesting),

@@ -84,6 +84,37 @@ static bool check_finite(const Scene *scene, SceneError *error) {
   return true;
 }
 
+/* ---- Units ---- */
+
+static double diagonal(const MeshData *mesh) {
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, sum = 0;
+  for (size_t i = 0; i < 3 * mesh->vertex_count; i++) {
+    low[i % 3] = fmin(low[i % 3], mesh->vertex[i]);
+    high[i % 3] = fmax(high[i % 3], mesh->vertex[i]);
+  }
+  for (int k = 0; k < 3 && mesh->vertex_count; k++) sum += (high[k] - low[k]) * (high[k] - low[k]);
+  return sqrt(sum);
+}
+
+/* Scenes in millimetres have a gravity of 9810. Bodies in a centrifuge, which may have as much, are not that large. */
+static void note_units(Scene *scene) {
+  const double strong = 1000, large = 1; /* [m/s^2], [m] */
+  const double *g = scene->world.gravity, gravity = hypot(hypot(g[0], g[1]), g[2]);
+  bool any = false;
+  if (!(gravity > strong)) return;
+  for (size_t i = 0; i < scene->body_count; i++) {
+    if (scene->body[i].def.motion != ABD_MOTION_DYNAMIC) continue;
+    if (!(diagonal(&scene->mesh[scene->body[i].mesh].data) > large)) return;
+    any = true;
+  }
+  if (any)
+    scene_add_note(scene,
+                   "gravity is %.6g m/s^2 and every dynamic body is more than %g m across, as if lengths were in "
+                   "millimetres; abd computes in metres, so multiply lengths, speeds and gravity by 0.001 (mesh files: "
+                   "\"scale\": 0.001)",
+                   gravity, large);
+}
+
 /* Puts the file before a sentence that has no place in it; always false. */
 static bool name_file(const char *path, SceneError *error) {
   if (!error) return false;
@@ -99,6 +130,7 @@ static Scene *finish(Loader *loader, const char *path, const SceneOptions *optio
   if (ok && !(check_finite(scene, loader->error) && scene_schedule(scene, loader->error)))
     ok = name_file(path, loader->error);
   if (ok && !name_after(scene, path)) ok = loader_out_of_memory(loader);
+  if (ok) note_units(scene);
   if (ok) return scene;
   scene_destroy(scene);
   return NULL;

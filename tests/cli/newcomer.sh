@@ -24,6 +24,8 @@ expect 0 'note: the largest part is [0-9.]+ m across: if its file is in millimet
   abd run bracket.stl wheel.stl -o large.abd --steps 1
 expect 0 '' abd run bracket.stl wheel.stl -o small.abd --steps 1 --scale 0.001
 ! grep -q 'across' out.txt || wrong "units asked for although given: $(cat out.txt)"
+expect 0 'every dynamic body is more than 1 m across, as if lengths were in millimetres; abd computes in metres' \
+  abd check "$source/scenes/falling-box.json" --set gravity=[0,0,-9810]
 expect 2 'mill.json: --scale is for mesh files given alone; in a scene a body has the key "scale"' \
   abd run mill.json -o scaled.abd --scale 0.001
 echo "good: $commands commands, $film_at from the parts to the film, $skipped skipped"

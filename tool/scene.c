@@ -78,15 +78,17 @@ static void describe(const AbdGalleryKey *key, char text[200]) {
 
 static int scene_command(const char *name, const AbdGalleryKey *key, int argc, char **argv) {
   const char *path = NULL, *text[MOST_KEYS] = {NULL};
+  bool quiet = false; /* a scene of the gallery has no notes */
   char usage[100], help[MOST_KEYS][200];
-  Option option[MOST_KEYS + 2] = {{0}};
+  Option option[MOST_KEYS + 3] = {{0}};
   int count = 0;
   for (; count < MOST_KEYS && key[count].name; count++) {
     const AbdGalleryKey *k = &key[count];
     describe(k, help[count]);
     option[count] = (Option){k->name, 0, OPTION_TEXT, &text[count], k->choice ? "WORD" : "N", help[count]};
   }
-  option[count] = (Option){"output", 'o', OPTION_TEXT, &path, "FILE", "the file to write (standard output)"};
+  option[count++] = (Option){"output", 'o', OPTION_TEXT, &path, "FILE", "the file to write (standard output)"};
+  option[count] = (Option){"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print no notes"};
   snprintf(usage, sizeof usage, "scene %s [--KEY VALUE ...] [-o FILE]", name);
   const Command its = {"scene", usage, abd_gallery_about(name), NULL};
   TextList more;

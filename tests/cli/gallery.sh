@@ -29,6 +29,10 @@ for name in $names; do
   expect 0 'no two surfaces cross' "$abd" verify "$name.abd"
 done
 
+# as of robots, --quiet is accepted
+"$abd" scene pendulum >plain.json
+"$abd" scene pendulum -q >quiet.json && cmp plain.json quiet.json || wrong "-q changes the scene"
+
 # what cannot be is refused
 expect 2 "no scene 'octopuss'; did you mean 'octopus'" "$abd" scene octopuss
 expect 2 "unknown option '--link'; did you mean '--links'" "$abd" scene chain --link 3

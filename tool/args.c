@@ -18,23 +18,24 @@ int args_usage_error(const Command *command, const char *format, ...) {
   return EXIT_BAD_INPUT;
 }
 
-/* Edit distance by the row-by-row recurrence; names are short. */
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Edit distance by the row-by-row recurrence; names are short. Neighbours that changed places are one edit. */
 static int edit_distance(const char *a, const char *b) {
-  int row[64];
-  int n = (int)strlen(b);
+  int row[3][64]; /* [i % 3][j]: from i letters of a to j of b */
+  int n = (int)strlen(b), i = 1;
   if (n > 62) return 99;
-  for (int j = 0; j <= n; j++) row[j] = j;
-  for (int i = 1; a[i - 1]; i++) {
-    int corner = row[0];
-    row[0] = i;
+  for (int j = 0; j <= n; j++) row[0][j] = j;
+  for (; a[i - 1]; i++) {
+    int *now = row[i % 3], *before = row[(i + 2) % 3], *first = row[(i + 1) % 3];
+    now[0] = i;
     for (int j = 1; j <= n; j++) {
-      int change = corner + (a[i - 1] != b[j - 1]);
-      corner = row[j];
-      int best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-      row[j] = change < best ? change : best;
+      now[j] = least(before[j - 1] + (a[i - 1] != b[j - 1]), least(before[j], now[j - 1]) + 1);
+      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) now[j] = least(now[j], first[j - 2] + 1);
     }
   }
-  return row[n];
+  return row[(i - 1) % 3][n];
 }
 
 const char *args_nearest(const char *text, const char *const *name) {

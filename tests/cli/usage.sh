@@ -7,6 +7,7 @@ expect 2 'Usage: abd COMMAND' "$abd"
 expect 0 'Commands:' "$abd" --help
 expect 0 '^abd [0-9]+\.[0-9]+\.[0-9]+$' "$abd" --version
 expect 2 "unknown command 'rum'; did you mean 'run'" "$abd" rum
+expect 2 "unknown command 'rnu'; did you mean 'run'" "$abd" rnu
 expect 2 "unknown command 'quux'" "$abd" quux
 for command in run info check verify export bench; do
   expect 0 "Usage: abd $command" "$abd" $command --help

@@ -66,11 +66,19 @@ static void print_fits(Session *session) {
   else if (count) progress_say(&session->progress, "note: %s (the tightest of %zu such pairs)", text, count);
 }
 
+/* After a change of the scene that is not possible. */
+static void say_kept(Session *session) {
+  if (!session->run || session->options.quiet) return;
+  progress_say(&session->progress, "Steps to %lld are in %s; --resume would end at the same one, with the scene in it",
+               (long long)abd_world_step_count(session->world), session->path);
+}
+
 static int step_once(Session *session) {
   AbdError error;
   AbdStepReport report;
   if (session->scene && abd_scene_apply(session->scene, session->world, &error) != ABD_OK) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, error.text);
+    say_kept(session);
     return EXIT_BAD_INPUT;
   }
   bool on_gpu = runs_on_gpu(session);

@@ -239,6 +239,9 @@ bool scene_change(const Scene *scene, AbdWorld *world, SceneError *error) {
     abd_world_cancel_change(world);
     return false;
   }
-  if (abd_world_end_change(world) == ABD_OK) return true;
-  return scene_fail(error, "at %g s: %.800s", abd_world_time(world), abd_world_error(world));
+  AbdStatus status = abd_world_end_change(world);
+  const char *remedy = "; let the body come later or at another place, or what is there go earlier";
+  if (status == ABD_OK) return true;
+  return scene_fail(error, "at %g s: %.700s%s", abd_world_time(world), abd_world_error(world),
+                    status == ABD_ERROR_CROSSING ? remedy : "");
 }

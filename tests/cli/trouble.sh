@@ -93,6 +93,19 @@ expect 0 'no two surfaces cross' "$abd" verify burst.abd
 expect 4 'not finite' "$abd" run burst.json --force --quiet
 [ "$(wc -l <out.txt)" -eq 1 ] || wrong "--quiet printed: $(cat out.txt)"
 
+# a body that comes where another one still is: the remedy, and the steps before are in the file
+cat >blocked.json <<'JSON'
+{ "version": 1, "dt": 0.05, "steps": 9, "bodies": [ { "shape": "ground" },
+  { "name": "drop", "shape": "box", "size": [0.2, 0.2, 0.2], "position": [0, 0, 1], "copies": { "count": 10, "every": 0.05 } } ] }
+JSON
+expect 2 'would touch or cross.* let the body come later or at another place, or what is there go earlier$' "$abd" run blocked.json
+steps=$(sqlite3 blocked.abd 'SELECT max(step) FROM report')
+grep -q "^Steps to $steps are in blocked.abd; --resume would end at the same one" out.txt || wrong "no word of the file: $(cat out.txt)"
+expect 2 'would touch or cross' "$abd" run blocked.abd --resume
+[ "$(sqlite3 blocked.abd 'SELECT max(step) FROM report')" -eq "$steps" ] || wrong "the resumed run has other steps"
+expect 2 'would touch or cross' "$abd" run blocked.json --force --quiet
+[ "$(wc -l <out.txt)" -eq 1 ] || wrong "--quiet printed: $(cat out.txt)"
+
 # slow scenes: said by check and by run, not by a quiet one, and no problem
 cat >slow.json <<'JSON'
 { "version": 1, "dt": 0.01, "steps": 2, "contact": { "range": 0.05 },

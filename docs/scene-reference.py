@@ -79,6 +79,8 @@ class Reference:
             return " or ".join(kind)
         if kind == "array":
             return self.array(schema, title)
+        if kind == "string" and "examples" in schema:
+            return f"text such as {code(schema['examples'][0])}"
         if kind in ("number", "integer"):
             return self.number(schema, "number" if kind == "number" else "whole number")
         return {"string": "text", "boolean": "true or false"}.get(kind, "anything")

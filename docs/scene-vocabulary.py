@@ -66,7 +66,9 @@ def bounds(setting):
 
 def schema_of(setting):
     kind = setting["type"]
-    if kind == "choice":
+    if setting["name"] == "dt":
+        made = {"anyOf": [{"$ref": "#/$defs/positive"}, {"$ref": "#/$defs/ratio"}]}
+    elif kind == "choice":
         made = {"enum": setting["names"]}
     elif kind == "vector":
         made = {"$ref": "#/$defs/vector"}
@@ -121,7 +123,8 @@ def words(setting):
     """What a value may be, without the article."""
     if setting["type"] == "choice":
         return ", ".join(f"`\"{name}\"`" for name in setting["names"])
-    return re.sub("^a(n)? ", "", setting["expected"]).replace(">=", "≥")
+    numbers = re.sub("^a(n)? ", "", setting["expected"]).replace(">=", "≥")
+    return numbers + ' or a ratio, `"1/240"`' if setting["name"] == "dt" else numbers
 
 
 def default(setting):

@@ -75,6 +75,9 @@ static void settings(void **state) {
   assert_int_equal(scene_steps(s), 500);
   VECTOR(s->world.gravity, 0, 0, -9.81);
   scene_destroy(s);
+  s = good("{\"version\": 1, \"dt\": \"1/24\"}");
+  assert_true(scene_dt(s) == 1.0 / 24);
+  scene_destroy(s);
   s = good("{\"version\": 1, \"dt\": 0.1, \"duration\": 0.3}");
   assert_int_equal(scene_steps(s), 3);
   scene_destroy(s);
@@ -104,6 +107,7 @@ static void set_options(void **state) {
       {"friction", "--set friction: expected NAME=VALUE"},
       {"bodies=3", "expected bodies.NAME.KEY=VALUE"},
       {"dt=0", "expected a number > 0, got 0"},
+      {"dt=1/0", "expected a number > 0, got \"1/0\""},
       {"contact=3", "expected an object"},
       {"integrator=bdf3", "expected one of \"rigid\", \"euler\", \"bdf2\", got \"bdf3\""},
       {"contact.range=nan", "got \"nan\""},
@@ -228,6 +232,13 @@ static void errors_name_their_place(void **state) {
   bad("{\"version\": 1, \"gravity\": [0, \"x\", 0]}", "s.json:1:31: gravity[1]: expected a number, got \"x\"");
   bad("{\"version\": 1, \"gravity\": [0, 1]}", "gravity: expected a list of 3 numbers, got a list of 2");
   bad("{\"version\": 1, \"dt\": 0}", "dt: expected a number > 0, got 0");
+  const char *const no_ratio[] = {"1/0", "1/", "/2", "-1/2", "1/2/3", "a/b", "0.1", "1/24 s", "nan/1", ""};
+  for (size_t k = 0; k < sizeof no_ratio / sizeof *no_ratio; k++) {
+    char text[64], words[100];
+    snprintf(text, sizeof text, "{\"version\": 1, \"dt\": \"%s\"}", no_ratio[k]);
+    snprintf(words, sizeof words, "dt: expected a number > 0, got \"%s\"", no_ratio[k]);
+    bad(text, words);
+  }
   bad("{\"version\": 1, \"dt\": 1e999}", "s.json:1:");
   bad("{\"version\": 1, \"dt\": NaN}", "s.json:1:");
   bad("{\"version\": 1, \"dt\": null}", "dt: expected a number > 0, got null");

@@ -3,6 +3,7 @@
 #include "scene/setting.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GROUP_SIZE = sizeof((KeyList *)0)->own[0] };
@@ -37,13 +38,26 @@ static bool read_choice_value(const Node *node, const AbdSetting *setting, doubl
   return word != NULL;
 }
 
+/* "1/240": such a time step is no decimal number. */
+static bool read_ratio(const Node *node, double *value) {
+  const char *text = json_string_value(node->value);
+  char *slash = NULL, *end = NULL;
+  double above = text ? strtod(text, &slash) : 0;
+  if (!text || slash == text || *slash != '/') return false;
+  *value = above / strtod(slash + 1, &end);
+  return end != slash + 1 && !*end;
+}
+
 static bool read_setting(const Node *node, const AbdSetting *setting, void *def) {
   double value[3] = {0};
   char expected[256];
   bool typed = false;
   switch (setting->type) {
     case ABD_SETTING_NUMBER:
-    case ABD_SETTING_INTEGER: typed = json_is_number(node->value), value[0] = json_number_value(node->value); break;
+    case ABD_SETTING_INTEGER:
+      typed = json_is_number(node->value), value[0] = json_number_value(node->value);
+      if (!strcmp(setting->name, "dt") && read_ratio(node, value)) typed = true;
+      break;
     case ABD_SETTING_BOOLEAN: typed = json_is_boolean(node->value), value[0] = json_is_true(node->value); break;
     case ABD_SETTING_CHOICE: typed = read_choice_value(node, setting, value); break;
     case ABD_SETTING_VECTOR:

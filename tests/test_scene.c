@@ -230,8 +230,15 @@ static void errors_name_their_place(void **state) {
       " \"pair_friction\": [{\"bodies\": [0, 1], \"restitution\": 2}]}",
       "s.json:2:54: pair_friction[0].restitution: expected a number from 0 to 1, got 2");
   bad("{\"version\": 1, \"gravity\": [0, \"x\", 0]}", "s.json:1:31: gravity[1]: expected a number, got \"x\"");
-  bad("{\"version\": 1, \"gravity\": [0, 1]}", "gravity: expected a list of 3 numbers, got a list of 2");
+  bad("{\"version\": 1, \"gravity\": [0, 1]}", "gravity: expected a list of 3 numbers, got [0, 1]");
   bad("{\"version\": 1, \"dt\": 0}", "dt: expected a number > 0, got 0");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"quaternion\": [0, 0, 0, 0]}]}",
+      "quaternion: expected 4 numbers w, x, y, z that are not all 0, got [0, 0, 0, 0]");
+  bad("{\"version\": 1, \"gravity\": [1, 2, 3, 4, 5]}", "expected a list of 3 numbers, got a list of 5");
+  bad("{\"version\": 1, \"bodies\": [{\"mesh\": \"a.obj\", \"scale\": [1, 0, 1]}]}",
+      "scale: expected factors that are not 0, got [1, 0, 1]");
+  bad("{\"version\": 1, \"bodies\": [{\"mesh\": \"a.obj\", \"scale\": 1e-300}]}",
+      "scale: expected factors of 1e-60 and more, or negative ones of as much, got 1e-300");
   const char *const no_ratio[] = {"1/0", "1/", "/2", "-1/2", "1/2/3", "a/b", "0.1", "1/24 s", "nan/1", ""};
   for (size_t k = 0; k < sizeof no_ratio / sizeof *no_ratio; k++) {
     char text[64], words[100];

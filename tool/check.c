@@ -68,7 +68,7 @@ static void report_edges(Report *report, const MeshUse *use, const AbdMeshDef *m
             place(mesh, use->view, f->vertex[1], b), advice);
   } else if (f->count) {
     bool sheet = use->view && use->view->thickness > 0;
-    remark(report, "%sopen: %zu edges of one triangle only; fine for %s", use->name, f->count,
+    remark(report, "%sopen: %zu edge%s of one triangle only; fine for %s", use->name, f->count, plural(f->count),
            sheet ? "a sheet with a thickness" : "a body that does not move");
   }
   f = &t->many_edge;
@@ -134,8 +134,9 @@ static int check_mesh(Report *report, const MeshUse *use, const AbdMeshDef *mesh
   if (abd_mesh_check(mesh, &topology) != ABD_OK) return fail(EXIT_FAILED, "out of memory");
   report_edges(report, use, mesh, &topology);
   report_triangles(report, use, mesh, &topology);
-  remark(report, "%s%zu vertices, %zu triangles, %zu piece%s, %s", use->name, mesh->vertex_count, mesh->triangle_count,
-         topology.piece_count, plural(topology.piece_count), topology.closed ? "closed" : "not a closed surface");
+  remark(report, "%s%zu %s, %zu triangle%s, %zu piece%s, %s", use->name, mesh->vertex_count,
+         vertices(mesh->vertex_count), mesh->triangle_count, plural(mesh->triangle_count), topology.piece_count,
+         plural(topology.piece_count), topology.closed ? "closed" : "not a closed surface");
   return EXIT_GOOD;
 }
 
@@ -174,9 +175,9 @@ static int fix_mesh(const Report *report, AbdSurface *data, const char *out) {
   if (!data->triangle_count && !data->edge_count) return fail(EXIT_FOUND, "--fix: no triangle is left");
   if (abd_surface_write(data, out, &error) != ABD_OK) return fail(EXIT_BAD_INPUT, error.text);
   remark(report,
-         "%s: %zu vertices and %zu triangles; removed %zu repeated triangles and %zu unused vertices, reversed "
-         "%zu triangles%s",
-         out, data->vertex_count, data->triangle_count, fix.repeated, fix.unused, fix.flipped,
+         "%s: %zu %s and %zu triangle%s; removed %zu repeated triangle%s and %zu unused %s, reversed %zu triangle%s%s",
+         out, data->vertex_count, vertices(data->vertex_count), data->triangle_count, plural(data->triangle_count),
+         fix.repeated, plural(fix.repeated), fix.unused, vertices(fix.unused), fix.flipped, plural(fix.flipped),
          fix.turned ? " and then all, which faced inward" : "");
   return EXIT_GOOD;
 }
@@ -195,7 +196,7 @@ static int check_mesh_file(Report *report, const char *fixed) {
            data.welded_count);
   if (data.unused_count)
     remark(report, "%zu %s that no triangle and no edge uses, the first at (%g, %g, %g); left out", data.unused_count,
-           data.unused_count == 1 ? "vertex" : "vertices", data.unused[0], data.unused[1], data.unused[2]);
+           vertices(data.unused_count), data.unused[0], data.unused[1], data.unused[2]);
   int code = check_skin(report, &data, true);
   if (fixed && (code == EXIT_GOOD || code == EXIT_FOUND)) {
     int written = fix_mesh(report, &data, fixed);
@@ -340,6 +341,15 @@ static void remark_joints(const Report *report, const AbdWorld *world) {
            s.unknowns ? "" : ": nothing can move");
 }
 
+static void remark_counts(const Report *report, const AbdScene *scene, const AbdWorld *world) {
+  size_t bodies = abd_scene_body_count(scene), meshes = abd_world_mesh_count(world);
+  size_t later = bodies - abd_world_body_count(world);
+  long long steps = abd_scene_steps(scene);
+  remark(report, "%zu %s, %zu mesh%s, %lld step%s of %.6g s", bodies, bodies == 1 ? "body" : "bodies", meshes,
+         meshes == 1 ? "" : "es", steps, steps == 1 ? "" : "s", abd_scene_dt(scene));
+  if (later) remark(report, "%zu %s after the start", later, later == 1 ? "body comes" : "bodies come");
+}
+
 static void warn(void *user, const char *sentence) { remark(user, "warning: %s", sentence); }
 
 static int check_scene(Report *report, const AbdSceneDef *options) {
@@ -364,10 +374,7 @@ static int check_scene(Report *report, const AbdSceneDef *options) {
       else remark_joints(report, world);
       if (started && !slow_warn(world, warn, report)) code = fail(EXIT_FAILED, "out of memory");
     }
-    remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", abd_scene_body_count(scene),
-           abd_world_mesh_count(world), (long long)abd_scene_steps(scene), abd_scene_dt(scene));
-    if (abd_scene_body_count(scene) > abd_world_body_count(world))
-      remark(report, "%zu bodies come after the start", abd_scene_body_count(scene) - abd_world_body_count(world));
+    remark_counts(report, scene, world);
   }
   abd_world_destroy(world);
   abd_scene_destroy(scene);

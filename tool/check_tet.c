@@ -96,7 +96,8 @@ static int check_solid(Report *report, const AbdTets *mesh) {
     problem(report,
             "the surface does not match: %zu triangle%s of the file (the first is %zu) that are no faces of tetrahedra",
             found.stray, plural(found.stray), found.first_stray);
-  remark(report, "%zu tetrahedra of volume %.6g on %zu vertices", mesh->tet_count, filled, mesh->mesh.vertex_count);
+  remark(report, "%zu tetrahedr%s of volume %.6g on %zu vertices", mesh->tet_count, mesh->tet_count == 1 ? "on" : "a",
+         filled, mesh->mesh.vertex_count);
   return EXIT_GOOD;
 }
 
@@ -107,7 +108,8 @@ int check_tet_file(Report *report) {
   if (abd_tets_load(report->file, &mesh, &error) != ABD_OK)
     return fprintf(stderr, "abd check: %s\n", error.text), EXIT_BAD_INPUT;
   if (mesh.turned) remark(report, "every tetrahedron is inside out: another convention, turned on reading");
-  if (mesh.unused_count) remark(report, "%zu vertices without an element are dropped", mesh.unused_count);
+  if (mesh.unused_count)
+    remark(report, "left out: %zu %s without an element", mesh.unused_count, vertices(mesh.unused_count));
   int code = mesh.tet_count ? check_solid(report, &mesh) : EXIT_GOOD;
   if (code == EXIT_GOOD && abd_tets_skin(&mesh, &skin) != ABD_OK) code = EXIT_FAILED;
   if (code == EXIT_FAILED) fprintf(stderr, "abd check: out of memory\n");

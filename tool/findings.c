@@ -25,3 +25,5 @@ void remark(const Report *report, const char *format, ...) {
 }
 
 const char *plural(size_t count) { return count == 1 ? "" : "s"; }
+
+const char *vertices(size_t count) { return count == 1 ? "vertex" : "vertices"; }

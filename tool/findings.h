@@ -12,7 +12,8 @@ typedef struct Report {
 
 void problem(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void remark(const Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *plural(size_t count); /* "" for one, else "s" */
+const char *plural(size_t count);   /* "" for one, else "s" */
+const char *vertices(size_t count); /* "vertex" for one, else "vertices" */
 
 /* check.c: a surface by itself; an exit code. */
 int check_skin(Report *report, const AbdSurface *data, bool open_is_wrong);

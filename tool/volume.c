@@ -7,12 +7,13 @@
 bool volume_text(const AbdMeshView *mesh, char text[VOLUME_TEXT]) {
   bool overlap = mesh->source == ABD_VOLUME_SAMPLED;
   if (mesh->source != ABD_VOLUME_COVERED && !overlap) return false;
+  double change = mesh->plain_volume / mesh->volume - 1;
+  char plain[80] = "the same";
+  if (fabs(change) > 1e-9) snprintf(plain, sizeof plain, "%.6g m^3 (%+.3g %%)", mesh->plain_volume, 100 * change);
   snprintf(text, VOLUME_TEXT,
-           "not a clean closed surface: its mass is that of %.6g m^3, %s; the integral over its "
-           "triangles alone is %.6g m^3 (%+.3g %%)",
+           "not a clean closed surface: its mass is that of %.6g m^3, %s; the integral over its triangles alone is %s",
            mesh->volume,
-           overlap ? "overlapping shells counted once" : "with holes, flipped and repeated triangles corrected",
-           mesh->plain_volume, 100 * (mesh->plain_volume / mesh->volume - 1));
+           overlap ? "overlapping shells counted once" : "with holes, flipped and repeated triangles corrected", plain);
   return true;
 }
 

@@ -76,11 +76,26 @@ bool node_fail(const Node *node, const char *format, ...) {
                     sentence);
 }
 
-/* A short picture of a value: numbers and strings as written, containers by kind. */
+/* "[0, 0, 1]" of a few numbers; false of any other list. */
+static bool describe_numbers(const json_t *list, char *out, size_t size) {
+  size_t count = json_array_size(list), used = 1;
+  if (count == 0 || count > 4) return false;
+  snprintf(out, size, "[");
+  for (size_t i = 0; i < count; i++) {
+    const json_t *item = json_array_get(list, i);
+    if (!json_is_number(item)) return false;
+    used += (size_t)snprintf(out + used, size - used, "%.12g%s", json_number_value(item), i + 1 < count ? ", " : "]");
+  }
+  return true;
+}
+
+/* A short picture of a value: numbers, a few of them and strings as written, other containers by kind. */
 static void describe(const json_t *value, char *out, size_t size) {
   switch (json_typeof(value)) {
     case JSON_OBJECT: snprintf(out, size, "an object"); break;
-    case JSON_ARRAY: snprintf(out, size, "a list of %zu", json_array_size(value)); break;
+    case JSON_ARRAY:
+      if (!describe_numbers(value, out, size)) snprintf(out, size, "a list of %zu", json_array_size(value));
+      break;
     case JSON_STRING: snprintf(out, size, "\"%.60s\"", json_string_value(value)); break;
     case JSON_INTEGER: snprintf(out, size, "%lld", (long long)json_integer_value(value)); break;
     case JSON_REAL: snprintf(out, size, "%.12g", json_real_value(value)); break;

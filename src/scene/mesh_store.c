@@ -171,7 +171,8 @@ int store_tets(Loader *loader, const Node *at, const char *file, const MeshUse *
   if (mesh.tet_count && !tet_mesh_require_sound(&mesh, path, loader->error)) return tet_mesh_free(&mesh), -1;
   if (mesh.turned) scene_add_note(loader->scene, "%.300s: every tet was inside out and is turned", path);
   if (mesh.unused_count)
-    scene_add_note(loader->scene, "%.300s: left out %zu vertices that no element uses", path, mesh.unused_count);
+    scene_add_note(loader->scene, "%.300s: left out %zu %s that no element uses", path, mesh.unused_count,
+                   mesh.unused_count == 1 ? "vertex" : "vertices");
   scale_tets(&mesh, use->scale);
   const char *slash = strrchr(path, '/');
   index = scene_add_tets(loader->scene, key, slash ? slash + 1 : path, &mesh);

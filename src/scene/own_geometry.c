@@ -205,20 +205,23 @@ static int read_shape(OwnFile *file, const Node *object, double thickness) {
   return add_shape(file->loader, kind, &def, thickness);
 }
 
+/* Their product decides whether they mirror, and must not be rounded to 0. */
+static bool read_scale(const Node *scale, double factor[3]) {
+  const double least = 1e-60;
+  bool list = json_is_array(scale->value), zero = false, tiny = false;
+  if (list ? !node_vector(scale, factor, 3) : !node_number(scale, NUMBER_ANY, &factor[0])) return false;
+  if (!list) factor[1] = factor[2] = factor[0];
+  for (int k = 0; k < 3; k++) zero |= factor[k] == 0, tiny |= fabs(factor[k]) < least;
+  if (zero) return node_expected(scale, "factors that are not 0");
+  return !tiny || node_expected(scale, "factors of 1e-60 and more, or negative ones of as much");
+}
+
 static int read_file(OwnFile *file, const Node *object, const Node *name, double thickness) {
   const char *const allowed[] = {name->key, "scale", "thickness", "weld", NULL};
   MeshUse use = {.scale = {1, 1, 1}, .thickness = thickness};
   Node scale;
   if (!own_check_geometry_keys(object, "a mesh file", allowed)) return -1;
-  if (node_get(object, "scale", &scale)) {
-    bool list = json_is_array(scale.value);
-    if (list ? !node_vector(&scale, use.scale, 3) : !node_number(&scale, NUMBER_ANY, &use.scale[0])) return -1;
-    if (!list) use.scale[1] = use.scale[2] = use.scale[0];
-    if (use.scale[0] * use.scale[1] * use.scale[2] == 0) {
-      node_expected(&scale, "factors that are not 0");
-      return -1;
-    }
-  }
+  if (node_get(object, "scale", &scale) && !read_scale(&scale, use.scale)) return -1;
   double weld;
   Node tolerance;
   if (node_get(object, "weld", &tolerance)) {

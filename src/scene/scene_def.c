@@ -140,12 +140,15 @@ bool scene_add_note(Scene *scene, const char *format, ...) {
 }
 
 void scene_note_mesh(Scene *scene, const char *name, const MeshData *mesh) {
-  if (mesh->dropped_count) scene_add_note(scene, "%.300s: dropped %zu degenerate triangles", name, mesh->dropped_count);
+  const char *merged = mesh->welded_count == 1 ? "vertex with another" : "vertices with others";
+  if (mesh->dropped_count)
+    scene_add_note(scene, "%.300s: dropped %zu degenerate triangle%s", name, mesh->dropped_count,
+                   mesh->dropped_count == 1 ? "" : "s");
   if (mesh->welded_count && mesh->weld_tolerance > 0)
-    scene_add_note(scene, "%.300s: merged %zu vertices with others at most %g apart", name, mesh->welded_count,
+    scene_add_note(scene, "%.300s: merged %zu %s at most %g apart", name, mesh->welded_count, merged,
                    mesh->weld_tolerance);
   else if (mesh->welded_count)
-    scene_add_note(scene, "%.300s: merged %zu vertices with others at the same place", name, mesh->welded_count);
+    scene_add_note(scene, "%.300s: merged %zu %s at the same place", name, mesh->welded_count, merged);
   if (mesh->unused_count)
     scene_add_note(scene,
                    "%.300s: left out %zu %s that no triangle and no edge uses; the first is at (%g, %g, %g); vertices "

@@ -73,10 +73,16 @@ expect 1 'self-crossing: [0-9]+ pair' "$abd" check through.obj
 printf 'v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n' >flat.obj
 { cat turned.obj; sed -n '/^f/{p;q}' turned.obj; } >dirty.obj
 expect 1 'its mass is that of 0.166667 m\^3' "$abd" check dirty.obj
-expect 1 'removed 1 repeated triangles and 0 unused vertices, reversed 1 triangles' "$abd" check dirty.obj --fix clean.obj
+expect 1 'removed 1 repeated triangle and 0 unused vertices, reversed 1 triangle$' "$abd" check dirty.obj --fix clean.obj
 expect 0 '4 triangles, 1 piece, closed' "$abd" check clean.obj
 expect 2 'one mesh file' "$abd" check tet.obj clean.obj --fix out.obj
 expect 2 'No such file' "$abd" check dirty.obj --fix nowhere/out.obj
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >one.obj
+expect 1 '3 vertices, 1 triangle, 1 piece, not a closed surface' "$abd" check one.obj
+printf 'v %s\n' {-0.5,0.5}' '{-0.5,0.5}' '{-0.5,0.5} >winged.obj # a box, and a triangle in its side
+printf 'f %s\n' '1 2 4' '1 4 3' '5 7 8' '5 8 6' '1 5 6' '1 6 2' '3 4 8' '3 8 7' '1 3 7' '1 7 5' '2 6 8' '2 8 4' >>winged.obj
+printf 'v 0.5 0 0\nv 1 0 0\nv 1 0.3 0\nf 9 10 11\n' >>winged.obj
+expect 1 'its mass is that of 1 m\^3, .*; the integral over its triangles alone is the same$' "$abd" check winged.obj
 expect 1 '1 triangle without area' "$abd" check flat.obj
 { cat tet.obj; echo 'v 0.5 0 0'; echo 'f 1 2 5'; echo 'f 2 1 5'; } >line.obj
 expect 1 '2 triangles without area' "$abd" check line.obj

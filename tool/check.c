@@ -182,6 +182,19 @@ static int fix_mesh(const Report *report, AbdSurface *data, const char *out) {
   return EXIT_GOOD;
 }
 
+/* Any other reason why abd run refuses the mesh. */
+static int check_start_alone(Report *report) {
+  AbdError error;
+  AbdScene *scene = abd_scene_load(&report->file, 1, NULL, &error);
+  AbdWorld *world = scene ? abd_scene_build(scene, 1, &error) : NULL;
+  AbdStatus status = world ? abd_world_start(world) : error.status;
+  if (status != ABD_OK && status != ABD_ERROR_MEMORY)
+    problem(report, "%s", world ? abd_world_error(world) : error.text);
+  abd_world_destroy(world);
+  abd_scene_destroy(scene);
+  return status == ABD_ERROR_MEMORY ? fail(EXIT_FAILED, "out of memory") : EXIT_GOOD;
+}
+
 static int check_mesh_file(Report *report, const char *fixed) {
   AbdSurface data;
   AbdError error;
@@ -198,6 +211,7 @@ static int check_mesh_file(Report *report, const char *fixed) {
     remark(report, "%zu %s that no triangle and no edge uses, the first at (%g, %g, %g); left out", data.unused_count,
            vertices(data.unused_count), data.unused[0], data.unused[1], data.unused[2]);
   int code = check_skin(report, &data, true);
+  if (code == EXIT_GOOD && !report->problems) code = check_start_alone(report);
   if (fixed && (code == EXIT_GOOD || code == EXIT_FOUND)) {
     int written = fix_mesh(report, &data, fixed);
     code = written > code ? written : code;

@@ -86,6 +86,9 @@ expect 1 'its mass is that of 1 m\^3, .*; the integral over its triangles alone 
 expect 1 '1 triangle without area' "$abd" check flat.obj
 { cat tet.obj; echo 'v 0.5 0 0'; echo 'f 1 2 5'; echo 'f 2 1 5'; } >line.obj
 expect 1 '2 triangles without area' "$abd" check line.obj
+sed -E 's/^v ([0-9])/v 99999999\1/' tet.obj >far.obj
+expect 2 'contact.range is .* but coordinates are rounded by' "$abd" run far.obj
+expect 1 'problem: contact.range is .* but coordinates are rounded by .* or bodies nearer to the origin' "$abd" check far.obj
 expect 2 'No such file' "$abd" check missing.obj
 expect 2 'broken.json' bash -c "echo '{' >broken.json; exec '$abd' check broken.json"
 echo good

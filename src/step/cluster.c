@@ -75,17 +75,26 @@ static Affine whole_rate_before(const Work *w, int i) {
   return affine_add_scaled(rate, 1, flight_rate(w, i, &w->state->q.body[i], flight_returned(w, i)));
 }
 
-/* The part of a body's velocities along what contacts gave it in the step, in the metric of inertia, and its energy.
- * None if it moves against them. */
-static Affine pushed_rate(const Work *w, int i, const Affine *q, const Affine *rate, double *energy) {
-  Affine push = affine_sub(*rate, *rate);
-  *energy = 0;
-  if (block_is_vertex(w->model, i)) return push;
-  Affine given = flight_rate(w, i, q, flight_pushed(w, i));
-  double along = rate_product(w->model, i, rate, &given), size = rate_product(w->model, i, &given, &given);
-  if (!(along > 0) || !(size > 0)) return push;
-  *energy = 0.5 * along * along / size;
-  return affine_add_scaled(push, along / size, given);
+/* What contacts gave a body in the step; its products with the body's velocities and with itself, in the metric of
+ * inertia. */
+typedef struct Push {
+  Affine given;
+  double along, size;
+} Push;
+
+static Push push_of(const Work *w, int i, const Affine *q, const Affine *rate) {
+  Push p = {.given = affine_sub(*rate, *rate)};
+  if (block_is_vertex(w->model, i)) return p;
+  p.given = flight_rate(w, i, q, flight_pushed(w, i));
+  p.along = rate_product(w->model, i, rate, &p.given), p.size = rate_product(w->model, i, &p.given, &p.given);
+  return p;
+}
+
+/* The part of velocities along what contacts gave, as a factor of it. None if they are against it. */
+static double pushed_part(double along, double size) { return along > 0 && size > 0 ? along / size : 0; }
+/* [J] */
+static double pushed_energy(double along, double size) {
+  return along > 0 && size > 0 ? 0.5 * along * along / size : 0;
 }
 
 static void join_momenta(Momenta *a, const Momenta *b) {
@@ -149,9 +158,10 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   c->took |= !block_is_vertex(m, i) && norm_sq(after->taken[i].v) + norm_sq(after->taken[i].l) > 0;
   c->returned += kinetic_of(m, i, &whole) - kinetic;
   c->returned_before += kinetic_of(m, i, &whole0) - kinetic_of(m, i, &before);
-  double pushed;
-  pushed_rate(w, i, &q, &rate, &pushed);
-  c->pushed_energy += pushed;
+  const Push push = push_of(w, i, &q, &rate);
+  c->pushed_energy += pushed_energy(push.along, push.size);
+  c->push_along += push.along, c->push_size += push.size;
+  if (!block_is_vertex(m, i)) c->returned_momentum = add_scaled(c->returned_momentum, mass, flight_returned(w, i).v);
   add_momenta(m, i, &q, &rate, &c->own);
   add_momenta(m, i, &q, &whole, &c->whole);
   add_momenta(m, i, &q0, &whole0, &c->before);
@@ -170,7 +180,10 @@ void cluster_join(Cluster *c, const Cluster *p) {
   c->swing[0] += p->swing[0], c->swing[1] += p->swing[1];
   c->released += p->released, c->lifted += p->lifted, c->pushed_energy += p->pushed_energy;
   c->owed += p->owed, c->joints += p->joints, c->exchange += p->exchange;
-  c->ties += p->ties;
+  c->ties += p->ties, c->grips |= p->grips;
+  c->pushes = mat3_add(c->pushes, p->pushes);
+  c->returned_momentum = add(c->returned_momentum, p->returned_momentum);
+  c->push_along += p->push_along, c->push_size += p->push_size;
   c->pushed |= p->pushed, c->took |= p->took;
   if (p->mass > 0) join_fall(c, p->gravity);
   c->kinetic += p->kinetic, c->mass += p->mass;
@@ -189,6 +202,11 @@ static bool is_plane(uint32_t held) {
 
 /* Held coordinates take momentum, as joints to the world do, unless all blocks move in one plane. */
 static bool holds_take(const Cluster *c) { return c->held != 0 && (!is_plane(c->held) || (c->held & c->let) != 0); }
+
+/* Second moments about the centre of mass. */
+static Mat3 own_second(const Cluster *c) {
+  return mat3_sub(c->second, mat3_scale(1 / c->mass, mat3_outer(c->own.moment, c->own.moment)));
+}
 
 /* I^-1 l of the second moments j; no turn about an axis without inertia, and in a plane about its normal alone. */
 static Vec3 turning_of(const Cluster *c, Mat3 j, Vec3 l) {
@@ -214,6 +232,14 @@ static Vec3 own_spin(double mass, const Momenta *p) {
   return sub(p->spin, scale(1 / mass, cross(p->moment, p->momentum)));
 }
 
+/* The turning about n with the angular momentum about it. Held coordinates take that. */
+static Vec3 turning_about(const Cluster *c, const Momenta *p, Vec3 n) {
+  Mat3 j = own_second(c);
+  double trace = j.c[0].x + j.c[1].y + j.c[2].z, inertia = trace - dot(n, mat3_mul_vec(j, n));
+  if (c->held || !(inertia > RIGID_THINNEST * trace)) return vec3(0, 0, 0);
+  return scale(dot(n, own_spin(c->mass, p)) / inertia, n);
+}
+
 /* Contacts of bodies that fall together take nothing of the last half kick. */
 static void return_kick(Cluster *c) {
   c->whole_kick = true;
@@ -226,7 +252,7 @@ static void return_kick(Cluster *c) {
  * cluster that was touched gets back the angular momentum it had, one with a soft body the momentum that it had and
  * that gravity gave. */
 static double find_rigid_motion(Cluster *c, double h) {
-  Mat3 j = mat3_sub(c->second, mat3_scale(1 / c->mass, mat3_outer(c->own.moment, c->own.moment)));
+  Mat3 j = own_second(c);
   Vec3 l = own_spin(c->mass, &c->own), kept = l;
   bool keeps = (c->touched || c->guided) && !c->pushed && c->keeps_spin;
   if (keeps) kept = own_spin(c->mass, &c->before);
@@ -240,6 +266,44 @@ static double find_rigid_motion(Cluster *c, double h) {
   c->returning = c->turning_energy - turning + 0.5 * c->mass * norm_sq(c->velocity_kept) - moving;
   c->gain += c->returning;
   return c->kinetic - moving - turning;
+}
+
+/* The directions in which the ties push, the last eigenvectors: returns how many, 3 if they may push in all. Contacts
+ * that have opened return half a kick along their normals. A light link takes its own gain from all its velocities. */
+static int pushed_directions(const Cluster *c, Mat3 *axes) {
+  double value[3];
+  bool opened = !(mat3_dot(c->pushes, c->pushes) > 0);
+  if (c->grips || c->risen > 0) return 3;
+  eigen3(opened ? mat3_outer(c->returned_momentum, c->returned_momentum) : c->pushes, value, axes);
+  if (!(value[2] > 0)) return 3;
+  return 1 + (value[1] > RIGID_THINNEST * value[2]) + (value[0] > RIGID_THINNEST * value[2]);
+}
+
+static double rigid_energy(const Cluster *c, const Momenta *p, Vec3 velocity, Vec3 turning) {
+  return 0.5 * c->mass * norm_sq(velocity) + 0.5 * dot(turning, own_spin(c->mass, p));
+}
+
+/* The motion with the momenta that the ties cannot change: across the normals, and about them if they are parallel.
+ * Forces between the bodies cannot either, and return what they took of them. What contacts gave is that of the whole
+ * cluster, so that these forces cancel. Returns the energy of the motion. */
+static double find_kept_motion(Cluster *c) {
+  Mat3 axes;
+  int pushed = pushed_directions(c, &axes);
+  const Momenta *whole = c->soft ? &c->own : &c->whole;
+  c->keeps = pushed < 3;
+  if (!c->keeps) return 0;
+  c->center = scale(1 / c->mass, c->own.moment);
+  for (int k = 0; k < 3 - pushed; k++) {
+    c->velocity = add_scaled(c->velocity, dot(axes.c[k], c->own.momentum) / c->mass, axes.c[k]);
+    c->velocity_kept = add_scaled(c->velocity_kept, dot(axes.c[k], whole->momentum) / c->mass, axes.c[k]);
+  }
+  if (pushed == 1) c->turning = turning_about(c, &c->own, axes.c[2]);
+  if (pushed == 1) c->turning_kept = turning_about(c, whole, axes.c[2]);
+  double energy = rigid_energy(c, &c->own, c->velocity, c->turning);
+  c->returning = rigid_energy(c, whole, c->velocity_kept, c->turning_kept) - energy;
+  c->gain += c->returning;
+  c->pushed_energy = pushed_energy(c->push_along, c->push_size);
+  return energy;
 }
 
 /* Whether nothing but one taut rope holds it to the world. */
@@ -334,13 +398,13 @@ static void owe(Cluster *c, double left) {
 }
 
 void cluster_close(Cluster *c, double h) {
-  c->tied |= holds_take(c);
+  if (holds_take(c)) c->tied = c->grips = true;
   c->touched |= c->loaded && !c->guided; /* the solve may have taken energy, but a rope's is returned */
   if (c->took && !c->tied && !c->driven && !c->scripted && !c->pushed) return_kick(c);
   if (c->touched) c->gain += most(0, c->strain); /* released strain would keep resting bodies moving */
   else if (c->jointed && !c->keeps_spin) c->gain += c->strain;
   c->link_loss = 0;
-  c->by_rope = false;
+  c->by_rope = c->keeps = false;
   c->factor = c->pushed_factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;
@@ -348,7 +412,8 @@ void cluster_close(Cluster *c, double h) {
     c->owed = 0;
     return;
   }
-  if (!c->tied) c->scaled = find_rigid_motion(c, h);
+  if (c->tied) c->scaled -= find_kept_motion(c);
+  else c->scaled = find_rigid_motion(c, h);
   double gain = false_gain(c);
   if (hangs(c)) find_rope_motion(c, gain);
   double left = unexplained(c, gain);
@@ -381,20 +446,31 @@ static Affine rigid_rate(const Cluster *c, Vec3 velocity, Vec3 turning, const Af
   return rate;
 }
 
+Flight cluster_taken(const Cluster *c, const Model *m, int i, const State *after) {
+  Flight taken = after->taken[i];
+  if (c->whole_kick) return (Flight){0};
+  if (!c->keeps) return taken;
+  Affine q = node_pose(m, after->q, i);
+  Affine rate = rigid_rate(c, sub(c->velocity_kept, c->velocity), sub(c->turning_kept, c->turning), &q, false);
+  Vec3 spin = spin_momentum(affine_linear(&q), affine_linear(&rate), m->body[i].second);
+  return (Flight){sub(taken.v, rate.n[0]), sub(taken.l, spin)};
+}
+
 Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
   Affine rate = node_vector(m, after->rate, i), zero = affine_sub(rate, rate);
   if (c->whole_kick) rate = whole_rate(w, i, after);
   Affine q = node_pose(m, after->q, i);
   if (c->pushed_factor != 1) {
-    double energy;
-    rate = affine_add_scaled(rate, c->pushed_factor - 1, pushed_rate(w, i, &q, &rate, &energy));
+    const Push p = push_of(w, i, &q, &rate);
+    double part = c->keeps ? pushed_part(c->push_along, c->push_size) : pushed_part(p.along, p.size);
+    rate = affine_add_scaled(rate, c->pushed_factor - 1, affine_add_scaled(zero, part, p.given));
   }
   if (c->by_rope) {
     rate.n[0] = add_scaled(rate.n[0], c->factor - 1, c->velocity);
     return rate;
   }
-  if (c->tied) return affine_add_scaled(zero, tied_factor(c, w, i, after), rate);
+  if (c->tied && !c->keeps) return affine_add_scaled(zero, tied_factor(c, w, i, after), rate);
   Affine rigid = rigid_rate(c, c->velocity, c->turning, &q, block_is_vertex(m, i));
   Affine kept = rigid_rate(c, c->velocity_kept, c->turning_kept, &q, block_is_vertex(m, i));
   return affine_add_scaled(kept, c->factor, affine_sub(rate, rigid));

@@ -3,12 +3,18 @@
  *
  * The step's forces act at the poses of its end. A contact on a body that turns thereby adds energy of second order in
  * the turn, a barrier that relaxes pushes bodies apart, and a flight's energy oscillates. The velocities at the end of
- * the step are scaled such that the balance holds: all of them if the cluster touches the world, otherwise those
- * relative to its motion as one rigid body, so that momentum is kept. This motion has the angular momentum that the
- * cluster had before: contact changes it by its arm, of first order in the step. Under `rigid`, bodies and soft
- * vertices have different integrators, which turn a force between them into different impulses. So a free cluster with
- * a soft body also gets back the momentum it had. In a blow off centre this changes the energy, since the bodies are
- * where an impact without bounce led them. A cluster that bounced gets back what it took.
+ * the step are scaled such that the balance holds: in a free cluster those relative to its motion as one rigid body, so
+ * that momentum is kept. This motion has the angular momentum that the cluster had before: contact changes it by its
+ * arm, of first order in the step. Under `rigid`, bodies and soft vertices have different integrators, which turn a
+ * force between them into different impulses. So a free cluster with a soft body also gets back the momentum it had. In
+ * a blow off centre this changes the energy, since the bodies are where an impact without bounce led them. A cluster
+ * that bounced gets back what it took.
+ *
+ * In a cluster that touches the world the velocities are scaled relative to the part of this motion that its ties
+ * cannot change. Contacts without friction push along their normals: the momentum across them is kept, and if they are
+ * parallel the angular momentum about them. All other ties may push in any direction: nothing is kept. What contact
+ * takes of half kicks (State.taken) is no pair of opposite impulses: what it took of the momentum that is kept is
+ * returned.
  *
  * A barrier that relaxes after an impact lifts bodies on the world. As far as the energy that it loses explains that, it
  * is no gain. What is one is taken first from velocities along what contacts gave, so that a body keeps its speed along
@@ -37,9 +43,12 @@ typedef struct Cluster {
   bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
   bool jointed;                 /* it has joints */
   bool loaded;                  /* its joints carry forces from a step that was solved */
+  bool grips;                   /* what ties it may push it in all directions: joints, friction, held vertices */
   bool guided;                  /* by a rope that stays taut */
   int ties, hooks;              /* contacts and joints with the world; ropes among them that stay taut */
   Vec3 along;                   /* direction of the last of these */
+  Mat3 pushes;                  /* sum of n n^T over the normals n of contacts with the world */
+  Vec3 returned_momentum;       /* of half kicks that contact took in the step before, see State.taken */
   bool soft;                    /* it has soft bodies */
   bool unbounced;               /* it has blocks that did not bounce */
   bool keeps_spin;              /* the integrator keeps angular momentum */
@@ -49,7 +58,8 @@ typedef struct Cluster {
   double strain;                /* [J] rise of the strain energy of its bodies; under `rigid` a flight only rounds it */
   double released;              /* [J] fall of the energy of its barriers */
   double lifted;                /* [J] rise of blocks against gravity, beyond what their velocities explain */
-  double pushed_energy;         /* [J] kinetic energy along what contacts gave */
+  double pushed_energy;         /* [J] kinetic energy along what contacts gave, of each block */
+  double push_along, push_size; /* products of what they gave with the velocities, and with itself */
   double exchange;              /* [J] sizes of what gravity, given forces and springs did */
   double owed;                  /* [J] gain of flights that is not corrected yet; cluster_close: after the step */
   int joints;                   /* among which that is shared */
@@ -69,6 +79,7 @@ typedef struct Cluster {
   /* cluster_close: */
   bool by_rope;                   /* `velocity`, that across or along its rope, is corrected */
   double link_loss;               /* part of their rise that light links of a tied cluster lose */
+  bool keeps;                     /* it is tied and has a rigid motion that its ties cannot change */
   bool whole_kick;                /* contact takes nothing of the half kick at the end of the step */
   double pushed_factor;           /* of velocities along what contacts gave */
   double factor;                  /* of velocities, relative to the rigid motion if there is one */
@@ -96,5 +107,7 @@ double cluster_rest(const Cluster *cluster);
 bool cluster_changes(const Cluster *cluster);
 /* The rate of a block after scaling. */
 Affine cluster_rate(const Cluster *cluster, const Work *work, int block, const State *after);
+/* What contact took of the half kick of a body, less what its cluster returns. */
+Flight cluster_taken(const Cluster *cluster, const Model *model, int body, const State *after);
 
 #endif

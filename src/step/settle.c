@@ -105,7 +105,10 @@ void settle_add_joints(Settle *s) {
     if (!c) continue;
     c->jointed = true;
     if (m->joint[j].partner[0] < 0)
-      for (int e = 0; e < 2; e++) mark_side(m, c, m->joint[j].end[e].body);
+      for (int e = 0; e < 2; e++) {
+        mark_side(m, c, m->joint[j].end[e].body);
+        c->grips |= is_world(m, m->joint[j].end[e].body);
+      }
     c->driven |= w->state->joint[j].drive.kind != ABD_DRIVE_NONE;
     bool guides = joint_guides(w, j);
     c->guided |= guides;
@@ -173,16 +176,27 @@ static void add_pair_work(Settle *s, int k, const double work[SETTLE_WORKS], Clu
   c->scripted |= pairs_at(s->pairs, k)->friction.count > 0;
 }
 
+/* The directions in which contacts of the cluster with the world push. */
+static void add_pushes(const Settle *s, const Pair *p, Cluster *c, bool own) {
+  c->grips |= pair_rubs(p) || p->friction.count > 0;
+  for (int i = 0; i < p->acting && own && !c->grips; i++) {
+    Vec3 n = pair_contacts(p, s->scene)[i].normal;
+    c->pushes = mat3_add(c->pushes, mat3_outer(n, n));
+  }
+}
+
 void settle_add_pair(Settle *s, int k, const double work[SETTLE_WORKS], bool counts) {
   const Model *m = s->work->model;
   const int *body = s->pairs->body[k];
+  const Pair *p = pairs_at(s->pairs, k);
   for (int side = 0; side < 2; side++) {
     if (!block_moves(m, block_of(m, body[side]))) continue;
     Cluster *c = cluster_of(s, block_of(m, body[side]));
     c->touched = true;
     for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
-    if (is_own(s, block_of(m, body[side])) && (side == 0 || body[0] != body[1]))
-      c->released -= share_of(m, pairs_at(s->pairs, k), body[side], pairs_at(s->pairs, k)->barrier) / s->work->h2;
+    bool own = is_own(s, block_of(m, body[side]));
+    if (is_world(m, body[!side])) add_pushes(s, p, c, own);
+    if (own && (side == 0 || body[0] != body[1])) c->released -= share_of(m, p, body[side], p->barrier) / s->work->h2;
   }
   int block = block_of(m, block_moves(m, block_of(m, body[0])) ? body[0] : body[1]);
   if (counts) add_pair_work(s, k, work, cluster_of(s, block));
@@ -198,7 +212,7 @@ void settle_add_soft(Settle *s) {
     c->soft = true;
     c->released += s->work->stored[soft->body] / s->work->h2;
     for (int v = 0; v < soft->vertex_count; v++) {
-      c->tied |= block_motion(m, soft->first + v) == ABD_MOTION_STATIC;
+      if (block_motion(m, soft->first + v) == ABD_MOTION_STATIC) c->tied = c->grips = true;
       c->scripted |= block_motion(m, soft->first + v) == ABD_MOTION_KINEMATIC;
     }
   }
@@ -247,7 +261,8 @@ static bool is_first_chunk(const Settle *s, int chunk) {
 static void add_block(const Settle *s, int i, Cluster *c, SettleChunk *sum) {
   const Work *w = s->work;
   if (block_motion(w->model, i) == ABD_MOTION_DYNAMIC) {
-    if (!block_is_vertex(w->model, i) && w->model->body[i].freedom.rotations == 1) c->jointed = c->tied = true;
+    if (!block_is_vertex(w->model, i) && w->model->body[i].freedom.rotations == 1)
+      c->jointed = c->tied = c->grips = true;
     mark_taken(w, i, c);
     GivenWork own = cluster_add(c, w, i, s->after);
     sum->given.gravity += own.gravity;
@@ -312,7 +327,7 @@ static Flight momenta(const Work *w, int i, const State *after) {
 static void settle_block(const Settle *s, int i, const Cluster *c) {
   State *after = s->after;
   node_put(s->work->model, after->rate, i, cluster_rate(c, s->work, i, after));
-  if (c->whole_kick && !block_is_vertex(s->work->model, i)) after->taken[i] = (Flight){0};
+  if (!block_is_vertex(s->work->model, i)) after->taken[i] = cluster_taken(c, s->work->model, i, after);
 }
 
 /* Notes what contact gave a body after the solve. */

@@ -31,6 +31,7 @@ static Vec3 across(Vec3 v, Vec3 way) {
 }
 
 Flight script_stray(const Work *work, int i) {
+  if (block_is_jointed(work->model, i)) return (Flight){0};
   const Affine end = script_pose(work, i), *q = &work->q.body[i];
   Mat3 turn = mat3_mul(affine_linear(&end), mat3_transpose(mat3_polar(affine_linear(q))));
   Flight off = {sub(end.n[0], q->n[0]), mat3_log(turn)};

@@ -15,11 +15,11 @@ static Wrench free_part(const BodyPush *b, Vec3 force, Vec3 torque) {
   return (Wrench){f, scale(b->turns, torque)};
 }
 
-/* The product of two wrenches on a body, in parts of its load. */
+/* The product of two wrenches on a body, in parts of its load. A point does not turn. */
 static double product(const BodyPush *b, Wrench x, Wrench y) {
   if (!b->known || !(b->load > 0)) return 0;
-  double arm = b->load * b->radius;
-  return dot(x.force, y.force) / (b->load * b->load) + dot(x.torque, y.torque) / (arm * arm);
+  double arm = b->load * b->radius, turn = arm > 0 ? dot(x.torque, y.torque) / (arm * arm) : 0;
+  return dot(x.force, y.force) / (b->load * b->load) + turn;
 }
 
 /* At the end of a step the gradient of inertia is what contacts push with; strain adds no force and no torque. */

@@ -34,15 +34,16 @@ typedef struct ContactPush {
   double factor;
 } ContactPush;
 
-/* By the motion of a body after a step. */
-BodyPush push_of_body(const Work *work, int body);
-ContactPush push_of_contact(const AbdContact *contact);
 typedef struct Pushes {
   bool known; /* the factors are those of the last step */
   BodyPush *body;
   ContactPush *contact;
   int body_capacity, contact_capacity;
 } Pushes;
+
+/* By the motion of a body after a step. */
+BodyPush push_of_body(const Work *work, int body);
+ContactPush push_of_contact(const AbdContact *contact);
 
 bool pushes_reserve(Pushes *pushes, int bodies, int contacts); /* false if memory is out */
 void pushes_destroy(Pushes *pushes);

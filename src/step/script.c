@@ -70,14 +70,18 @@ void script_begin(Work *work, int i) {
   work->script_turns[k] = !block_is_vertex(work->model, i) && turn_between(&work->state->q.body[i], end) > TURN_SMALL;
 }
 
+/* A body that is held back keeps the target of the last iteration: if that moved with it, nothing would hold it where
+ * contact balances the pull, and steps would shrink by nearly the same factor each. */
 void script_aim(Work *work, int i) {
   const Model *m = work->model;
   if (block_is_vertex(m, i)) return;
   const Affine *q = &work->q.body[i], *end = &work->script_end[model_kinematic(m, i)];
-  Affine now = affine(q->n[0], mat3_polar(affine_linear(q)));
-  double turn = turn_between(q, end), radius = m->mesh[m->body[i].mesh].radius;
-  double part = sqrt(8 * SCRIPT_SAG * m->def.contact.range / radius) / turn;
-  work->target.body[i] = part < 1 ? script_further(&now, &now, end, part) : *end;
+  Affine now = affine(q->n[0], mat3_polar(affine_linear(q))), *target = &work->target.body[i];
+  double most_turn = sqrt(8 * SCRIPT_SAG * m->def.contact.range / m->mesh[m->body[i].mesh].radius);
+  bool on_the_way = turn_between(target, end) > 0;
+  if (on_the_way && turn_between(q, target) > 0.1 * most_turn) return;
+  double part = most_turn / turn_between(q, end);
+  *target = part < 1 ? script_further(&now, &now, end, part) : *end;
   work->energy[i] = body_energy(work, i, q);
 }
 

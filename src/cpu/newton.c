@@ -507,14 +507,6 @@ static bool foresee_joints(Cpu *cpu) {
 
 /* First with the elements and joints as they are. If the matrix is not positive definite, it is assembled again with
  * convex ones. In a large matrix raised pivots can grow beyond all numbers, so the first failure may be due to them. */
-static void aim_scripts(Cpu *cpu) {
-  const Model *m = cpu->model;
-  for (int k = 0; k < m->kinematic_count; k++) {
-    int i = m->kinematic[k], g = cpu->islands->of[i];
-    if (is_own(cpu, i) && g >= 0 && cpu->islands->island[g].selected) script_aim(&cpu->work, i);
-  }
-}
-
 Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Cpu *cpu = backend;
   cpu->islands = islands;
@@ -522,7 +514,6 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   cpu->convex = false;
   cpu->follows = loads_follow(cpu);
   cpu->unseen = any_unseen(islands);
-  aim_scripts(cpu);
   Outcome outcome = list_work(cpu) ? solve_once(cpu, raised) : stage_from(false);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && make_convex(cpu)) outcome = solve_once(cpu, raised);

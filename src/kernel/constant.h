@@ -289,8 +289,6 @@
 #define RANGE_ROUNDING 1e4
 /* [rad] No body turns farther in an iteration: paths of many turns take minutes to test. Cost alone */
 #define NEWTON_TURN 3.0
-/* [ranges] The points of a scripted body leave its turn by less in an iteration. test_substep */
-#define SCRIPT_SAG 0.05
 /* [ranges a step] The tolerance of Newton's last step. test_constant_count */
 #define TOLERANCE_RANGE 0.1
 /* [friction_speed] A larger one lets bodies stick on slopes too steep. test_constant_count */

@@ -126,7 +126,7 @@ void report_targets(const Work *w, const unsigned char *own, AbdStepReport *r) {
   for (int k = 0; k < m->kinematic_count; k++) {
     int i = m->kinematic[k];
     if (own && !own[i]) continue;
-    Affine d = affine_sub(node_pose(m, w->q, i), w->script_end[k]);
+    Affine d = affine_sub(node_pose(m, w->q, i), node_pose(m, w->target, i));
     double off = body_speed(w, i, &d) * w->h;
     if (off <= r->target_error) continue;
     r->target_error = off;

@@ -61,28 +61,14 @@ static double turn_between(const Affine *from, const Affine *to) {
   return norm(mat3_log(mat3_mul(affine_linear(to), mat3_transpose(mat3_polar(affine_linear(from))))));
 }
 
-/* A script that turns a body draws its turn no harder than its travel: a rotor that jams gives way in its turn. What keeps
- * it rigid then is an energy that does not depend on the turn. One that does not turn is held by a pull on its columns. */
+/* A script that turns a body draws its turn no harder than its travel: a rotor that jams gives way in its turn. What
+ * keeps it rigid then is an energy that does not depend on the turn: cut short, a straight path to the end of a turn
+ * leads through the body's inside, what lies on it follows, and a pull back to its size on the way there would strike
+ * that. Bodies that do not turn are held by a pull on their columns. */
 void script_begin(Work *work, int i) {
-  int k = model_kinematic(work->model, i);
-  const Affine *end = &work->script_end[k];
-  work->script_end[k] = node_pose(work->model, work->target, i);
-  work->script_turns[k] = !block_is_vertex(work->model, i) && turn_between(&work->state->q.body[i], end) > TURN_SMALL;
-}
-
-/* A body that is held back keeps the target of the last iteration: if that moved with it, nothing would hold it where
- * contact balances the pull, and steps would shrink by nearly the same factor each. */
-void script_aim(Work *work, int i) {
-  const Model *m = work->model;
-  if (block_is_vertex(m, i)) return;
-  const Affine *q = &work->q.body[i], *end = &work->script_end[model_kinematic(m, i)];
-  Affine now = affine(q->n[0], mat3_polar(affine_linear(q))), *target = &work->target.body[i];
-  double most_turn = sqrt(8 * SCRIPT_SAG * m->def.contact.range / m->mesh[m->body[i].mesh].radius);
-  bool on_the_way = turn_between(target, end) > 0;
-  if (on_the_way && turn_between(q, target) > 0.1 * most_turn) return;
-  double part = most_turn / turn_between(q, end);
-  *target = part < 1 ? script_further(&now, &now, end, part) : *end;
-  work->energy[i] = body_energy(work, i, q);
+  if (block_is_vertex(work->model, i)) return;
+  double turn = turn_between(&work->state->q.body[i], &work->target.body[i]);
+  work->script_turns[model_kinematic(work->model, i)] = turn > TURN_SMALL;
 }
 
 /* ---- the pull ---- */

@@ -21,19 +21,18 @@ bool work_init(Work *w, const Model *model) {
   w->soft_energy = mem_zeroed((size_t)model->soft_count, sizeof(double));
   w->soft_energy_trial = mem_zeroed((size_t)model->soft_count, sizeof(double));
   w->script = mem_alloc((size_t)model->kinematic_count, sizeof(double));
-  w->script_end = mem_alloc((size_t)model->kinematic_count, sizeof(Affine));
   w->script_turns = mem_zeroed((size_t)model->kinematic_count, sizeof(bool));
   for (int k = 0; w->script && k < model->kinematic_count; k++) w->script[k] = 1;
   w->unknown = mem_zeroed((size_t)model->linkage.linked_count * 12, sizeof(double));
   return good && w->restart && w->bounced && w->flight && w->later && w->active && w->joint && w->soft_energy &&
-         w->soft_energy_trial && w->script && w->script_end && w->script_turns && w->unknown;
+         w->soft_energy_trial && w->script && w->script_turns && w->unknown;
 }
 
 void work_destroy(Work *w) {
   Nodes *pose[] = {&w->q, &w->trial, &w->target, &w->gradient, &w->newton, &w->direction};
-  void *array[] = {w->energy,      w->energy_trial,      w->speed,        w->stored, w->active,  w->joint,
-                   w->soft_energy, w->soft_energy_trial, w->unknown,      w->flight, w->restart, w->bounced,
-                   w->script,      w->script_end,        w->script_turns, w->later};
+  void *array[] = {w->energy,      w->energy_trial,      w->speed,   w->stored, w->active,  w->joint,
+                   w->soft_energy, w->soft_energy_trial, w->unknown, w->flight, w->restart, w->bounced,
+                   w->script,      w->script_turns,      w->later};
   for (int k = 0; k < ARRAY_COUNT(pose); k++) nodes_destroy(pose[k]);
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(w, 0, sizeof *w);

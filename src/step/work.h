@@ -46,7 +46,6 @@ typedef struct Work {
   double *stored;                    /* per body: its share of the barriers' energy at the start of the step */
   bool *active;                      /* per block: in the active set; the others keep their poses in this iteration */
   bool *restart;                     /* per body: BDF2 does not use its history, see predict_restart */
-  Affine *script_end;                /* per kinematic block: its target, on the way to which is that of an iteration */
   bool *script_turns;                /* per kinematic block: it is a body, and on the way to its target it turns */
   double *script;                    /* per kinematic block: part of its pull that its island needs */
   Flight *later; /* per body: what contact gave it beside the solve, in half kicks and in the balance of energy */
@@ -95,11 +94,8 @@ Affine script_pose(const Work *work, int block);
 Flight script_stray(const Work *work, int body);
 /* The pose `at`, moved by a part of the way between two poses. */
 Affine script_further(const Affine *at, const Affine *from, const Affine *to, double part);
-/* Notes its target and whether it turns on the way there, in the step. */
+/* Notes whether it turns on the way to its target. */
 void script_begin(Work *work, int block);
-/* Where an iteration draws it: as far on its way as it turns by SCRIPT_SAG. Cut short, its straight path leads through
- * the body's inside, bodies that follow come to lie there, and the rest of the path would strike them. */
-void script_aim(Work *work, int block);
 /* The factor of what draws it there, `block_pull`. That is a spring: its stiffness is the same in sub-steps. Those of a
  * step are as stiff as the heaviest body of their island needs; false if memory is out. */
 double script_inertia(const Work *work, int block);

@@ -402,8 +402,8 @@ static void test_heavy_on_light(void **state) {
   lab_close(&lab);
 }
 
-/* [m] How far a scripted body that carries slabs without a target is from where it began after some steps. Each step
- * began where the last one had ended, and it sank by 0.3 mm a second. */
+/* A scripted table without a target carries slabs. When each step began where the last one had ended, it sank by
+ * 0.06 mm a second. */
 static void test_table_does_not_sink(void **state) {
   (void)state;
   AbdWorldDef def = abd_default_world_def();

@@ -295,7 +295,7 @@
 #define TOLERANCE_FRICTION 0.1
 /* [heaviest mass] A scripted body yields by a ten thousandth, and contact can stop it. test_constant_path */
 #define KINEMATIC_MASS 1e4
-/* [times] Against strain as much stiffer as against turns: one that is blocked stays rigid. test_outcome */
+/* [times] What keeps a scripted body rigid against what draws it: one that is blocked is not crushed. test_outcome */
 #define KINEMATIC_RIGID 1e4
 /* [ranges] A scripted body farther from its target is reported. test_constant_barrier */
 #define KINEMATIC_BLOCKED 0.1

@@ -259,10 +259,15 @@ static void read_totals(sqlite3_stmt *s, RunSummary *summary) {
   for (int k = 0; k < ABD_STAGE_COUNT; k++) summary->seconds[k] = sqlite3_column_double(s, 12 + k);
 }
 
+/* The largest of a figure, its step and what it is of. */
+static void read_largest(sqlite3_stmt *s, double *value, int64_t *step, uint32_t *id) {
+  *value = sqlite3_column_double(s, 0);
+  *step = sqlite3_column_int64(s, 1);
+  *id = (uint32_t)sqlite3_column_int64(s, 2);
+}
+
 static void read_held_back(sqlite3_stmt *s, RunSummary *summary) {
-  summary->held_back = sqlite3_column_double(s, 0);
-  summary->held_back_step = sqlite3_column_int64(s, 1);
-  summary->held_back_body = (uint32_t)sqlite3_column_int64(s, 2);
+  read_largest(s, &summary->held_back, &summary->held_back_step, &summary->held_back_body);
 }
 
 static void read_strained(sqlite3_stmt *s, RunSummary *summary) {
@@ -278,9 +283,7 @@ static void read_nearest(sqlite3_stmt *s, RunSummary *summary) {
 }
 
 static void read_worst_joint(sqlite3_stmt *s, RunSummary *summary) {
-  summary->joint_residual = sqlite3_column_double(s, 0);
-  summary->joint_residual_step = sqlite3_column_int64(s, 1);
-  summary->worst_joint = (uint32_t)sqlite3_column_int64(s, 2);
+  read_largest(s, &summary->joint_residual, &summary->joint_residual_step, &summary->worst_joint);
 }
 
 static void read_linear(sqlite3_stmt *s, RunSummary *summary) {

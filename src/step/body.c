@@ -1,5 +1,6 @@
-/* Energy, gradient and Hessian of a body by itself: 1/2 |q - target|^2_M + h2 vol psi(A). A kinematic body has no
- * elasticity; a large M draws it to its target and keeps it rigid. Tested in tests/test_body.c. */
+/* Energy, gradient and Hessian of a body by itself: 1/2 |q - target|^2_M + h2 vol psi(A). A large M draws a kinematic
+ * body to its target; that, or if its script turns it an elasticity of its own, keeps it rigid. Tested in
+ * tests/test_body.c. */
 #include "step/work.h"
 
 #include "kernel/body.h"

@@ -4,9 +4,9 @@
  * The forces of barriers at the end of a step are not quite those, for two reasons. Newton's method ends when a step is
  * small, and the force of a barrier changes by its own size within a part of its range. And the balance of energy
  * (step/cluster.h) takes back a part of what contacts gave. So each contact gets a factor at or above 0, those with
- * which the forces on all bodies agree with their motion, by least squares with a small weight on changes. The
- * momentum of bodies with joints and of soft ones is not known to be of contacts: their forces are left as they are,
- * unless the other body of a contact says more. Tested in tests/test_contact_force.c. */
+ * which the forces on all bodies agree with their motion, by least squares with a small weight on changes. What
+ * contacts gave to bodies with joints and to soft ones is not known: a force on them changes only by what the other
+ * body of the contact says. Tested in tests/test_contact_force.c. */
 #ifndef ABD_STEP_PUSH_H
 #define ABD_STEP_PUSH_H
 

@@ -51,12 +51,6 @@ Affine script_pose(const Work *work, int i) {
   return body_script(work, i);
 }
 
-Affine script_further(const Affine *at, const Affine *from, const Affine *to, double part) {
-  Mat3 turn = mat3_mul(affine_linear(to), mat3_transpose(affine_linear(from)));
-  Vec3 p = add_scaled(at->n[0], part, sub(to->n[0], from->n[0]));
-  return affine(p, mat3_mul(mat3_exp(scale(part, mat3_log(turn))), affine_linear(at)));
-}
-
 static double turn_between(const Affine *from, const Affine *to) {
   return norm(mat3_log(mat3_mul(affine_linear(to), mat3_transpose(mat3_polar(affine_linear(from))))));
 }

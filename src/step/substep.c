@@ -23,6 +23,13 @@ typedef struct Course {
 
 /* ---- kinematic bodies ---- */
 
+/* The pose `at`, moved by a part of the way between two poses. */
+static Affine pose_further(const Affine *at, const Affine *from, const Affine *to, double part) {
+  Mat3 turn = mat3_mul(affine_linear(to), mat3_transpose(affine_linear(from)));
+  Vec3 p = add_scaled(at->n[0], part, sub(to->n[0], from->n[0]));
+  return affine(p, mat3_mul(mat3_exp(scale(part, mat3_log(turn))), affine_linear(at)));
+}
+
 /* [m] How far a kinematic block is from a pose, at most. */
 static double lag_of(const Model *m, int block, const Affine *q, const Affine *pose) {
   double off = norm(sub(q->n[0], pose->n[0]));
@@ -41,12 +48,12 @@ static Affine target_at(const Course *c, int k, int end) {
   const State *start = &c->substeps->start;
   int block = m->kinematic[k];
   Affine from = node_pose(m, start->q, block), now = node_pose(m, c->state->q, block);
-  Affine due = script_further(&from, &from, &start->target[k], (double)c->time / WHOLE);
+  Affine due = pose_further(&from, &from, &start->target[k], (double)c->time / WHOLE);
   if (c->time > 0 && is_blocked(m, lag_of(m, block, &now, &due))) {
     now = affine(now.n[0], mat3_polar(affine_linear(&now)));
-    return script_further(&now, &from, &start->target[k], (double)(end - c->time) / WHOLE);
+    return pose_further(&now, &from, &start->target[k], (double)(end - c->time) / WHOLE);
   }
-  return end == WHOLE ? start->target[k] : script_further(&from, &from, &start->target[k], (double)end / WHOLE);
+  return end == WHOLE ? start->target[k] : pose_further(&from, &from, &start->target[k], (double)end / WHOLE);
 }
 
 static void set_targets(Course *c, int end) {

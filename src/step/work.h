@@ -88,12 +88,10 @@ bool predict_two_steps(const Work *work, int block);
 
 /* script.c: kinematic blocks. The pose that one is drawn to: */
 Affine script_pose(const Work *work, int block);
-/* How far a kinematic body ends off its course, for which the next step makes up. Where contact holds it back it lags on
- * its own way, or its pull would grow without end; but it does not leave that way for good. One with joints does, as two
- * scripts that joints connect may have courses that do not fit. */
+/* How far a kinematic body ends off its course; the next step makes up for it. On its own way a body that contact holds
+ * back lags for good, or its pull would grow without end. A body with joints stays where it is driven: courses of two
+ * scripts that joints connect need not fit. */
 Flight script_stray(const Work *work, int body);
-/* The pose `at`, moved by a part of the way between two poses. */
-Affine script_further(const Affine *at, const Affine *from, const Affine *to, double part);
 /* Notes whether it turns on the way to its target. */
 void script_begin(Work *work, int block);
 /* The factor of what draws it there, `block_pull`. That is a spring: its stiffness is the same in sub-steps. Those of a
